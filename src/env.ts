@@ -1,0 +1,21 @@
+// What the platform hands to the Worker and to every object. One place, so that a new binding is one line.
+
+import type { Fleet } from './auth/fleet.ts'
+import type { Session } from './session/session.ts'
+
+export interface Env {
+  /** One object a session: `idFromName(fleet + '/' + session)`. */
+  SESSION: DurableObjectNamespace<Session>
+  /** One object a fleet: its API keys (hashed) and its revocations. */
+  FLEET: DurableObjectNamespace<Fleet>
+  /** The fleet's catalog and history; nothing that must answer waits for it. */
+  CATALOG: D1Database
+  /** Blobs under `fleets/{fleet}/blobs/{sha256}`. */
+  BLOBS: R2Bucket
+  /** The operator's key: makes fleets and their keys; in the fleet `default` it is an API key too. */
+  LARES_ROOT_KEY: string
+  /** Signs session tokens and API keys. May be replaced: what it signed is then void. */
+  LARES_SIGNING_SECRET: string
+  /** Root of every fleet's salt key. Never replaced: equal values of a fleet would stop having equal digests. */
+  LARES_DIGEST_SECRET: string
+}
