@@ -1,0 +1,16 @@
+// Types what a test imports from `cloudflare:workers` and `cloudflare:test`: the Worker's own bindings, the test's
+// on top, and the Worker itself behind `exports.default`.
+
+/// <reference types="@cloudflare/vitest-plugin/types" />
+
+declare namespace Cloudflare {
+  interface Env extends LaresEnv {
+    TEST_MIGRATIONS: import('cloudflare:test').D1Migration[]
+  }
+  interface GlobalProps {
+    mainModule: typeof import('../../src/index.ts')
+    durableNamespaces: 'Session' | 'Fleet'
+  }
+}
+
+type LaresEnv = import('../../src/env.ts').Env
