@@ -1,0 +1,28 @@
+// `npm start`, once everything is installed and built: one edge in this process, until a signal ends it.
+
+import { type Args, readArgs, USAGE } from './args.ts'
+import { greeting } from './greeting.ts'
+import { LocalError, startLocal } from './index.ts'
+
+try {
+  const args = readArgs(process.argv.slice(2))
+  if (args.help) process.stdout.write(USAGE)
+  else await run(args)
+} catch (error) {
+  if (!(error instanceof LocalError)) throw error
+  console.error(error.message)
+  process.exitCode = 1
+}
+
+async function run({ help: _, ...options }: Args): Promise<void> {
+  const edge = await startLocal(options)
+  console.log(greeting({ ...edge, keyIsGiven: options.key !== undefined }))
+  const stop = () => void edge.close().then(() => process.exit(0))
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    // Miniflare's own handler ends the process at once; here a stop is orderly, and its exit code says so.
+    process.removeAllListeners(signal)
+    process.once(signal, stop)
+  }
+  // Whoever started us is gone, however it went: nobody is left to stop us.
+  process.once('disconnect', stop)
+}
