@@ -15,7 +15,9 @@ interface Subject {
 export function greeting(edge: Subject): string {
   const shown = edge.keyIsNew || edge.keyIsGiven
   const demo = `${edge.url}/v1/sessions/demo`
-  const auth = shown ? `-H 'Authorization: Bearer ${edge.key.replaceAll("'", "'\\''")}'` : `-H "Authorization: Bearer $LARES_KEY"`
+  const auth = shown
+    ? `-H 'Authorization: Bearer ${edge.key.replaceAll("'", "'\\''")}'`
+    : `-H "Authorization: Bearer $LARES_KEY"`
   const json = `-H 'Content-Type: application/json'`
   return [
     `Lares is ready at ${edge.url}`,

@@ -108,10 +108,13 @@ async function serve(
   }
   process.once('exit', tidy)
   const close = async () => {
-    await miniflare.dispose()
-    reaper.stop()
-    process.off('exit', tidy)
-    tidy()
+    try {
+      await miniflare.dispose()
+    } finally {
+      reaper.stop()
+      process.off('exit', tidy)
+      tidy()
+    }
   }
   try {
     const url = await ready(miniflare, host, port)
@@ -131,7 +134,8 @@ async function serve(
       },
     }
   } catch (error) {
-    await close()
+    // An instance that never got ready throws that same error again while it is disposed of.
+    await close().catch(() => {})
     throw error
   }
 }

@@ -19,9 +19,16 @@ export async function lockData(data: string): Promise<DataLock> {
   const path = join(data, 'lock')
   const self = refer(process.pid)
   while (!create(path, { holder: self, runtimes: [] })) await clear(path, data)
+  let held = true
   return {
-    note: (runtimes) => replace(path, { holder: self, runtimes }),
-    release: () => rmSync(path, { force: true }),
+    note(runtimes) {
+      if (held) replace(path, { holder: self, runtimes })
+    },
+    release() {
+      // Once only: the next holder may be there already.
+      if (held) rmSync(path, { force: true })
+      held = false
+    },
   }
 }
 

@@ -1,8 +1,8 @@
 // `npm start`, once everything is installed and built: one edge in this process, until a signal ends it.
 
 import { type Args, readArgs, USAGE } from './args.ts'
+import { LocalError } from './errors.ts'
 import { greeting } from './greeting.ts'
-import { LocalError, startLocal } from './index.ts'
 
 try {
   const args = readArgs(process.argv.slice(2))
@@ -15,6 +15,8 @@ try {
 }
 
 async function run({ help: _, ...options }: Args): Promise<void> {
+  // Only now: Miniflare takes half a second to load, and a wrong flag should be answered at once.
+  const { startLocal } = await import('./index.ts')
   const edge = await startLocal(options)
   console.log(greeting({ ...edge, keyIsGiven: options.key !== undefined }))
   const stop = () => void edge.close().then(() => process.exit(0))
