@@ -18,7 +18,6 @@ async function run({ help: _, ...options }: Args): Promise<void> {
   // Only now: Miniflare takes half a second to load, and a wrong flag should be answered at once.
   const { startLocal } = await import('./index.ts')
   const edge = await startLocal(options)
-  console.log(greeting({ ...edge, keyIsGiven: options.key !== undefined }))
   const stop = () => void edge.close().then(() => process.exit(0))
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     // Miniflare's own handler ends the process at once; here a stop is orderly, and its exit code says so.
@@ -27,4 +26,5 @@ async function run({ help: _, ...options }: Args): Promise<void> {
   }
   // Whoever started us is gone, however it went: nobody is left to stop us.
   process.once('disconnect', stop)
+  console.log(greeting({ ...edge, keyIsGiven: options.key !== undefined }))
 }
