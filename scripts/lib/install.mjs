@@ -11,20 +11,11 @@ import { root } from './root.mjs'
 export function ensureInstalled() {
   if (isInstalled()) return
   console.error('Installing the dependencies; this happens once.')
-  const npm = process.env.npm_execpath
-  const [command, args] = npm ? [process.execPath, [npm]] : ['npm', []]
-  const { status } = spawnSync(
-    command,
-    [...args, 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'],
-    {
-      cwd: root,
-      stdio: ['ignore', 2, 2],
-      shell: npm === undefined && process.platform === 'win32',
-    },
-  )
-  if (status !== 0 || !existsSync(node)) {
+  // `npm ci` refuses a lock file that lacks what this registry has for other platforms; `npm install` does not mind.
+  const done = npm('ci') || npm('install', '--no-save')
+  if (!done || !existsSync(node)) {
     fail(
-      'The dependencies could not be installed (npm ci failed; its reasons are above).\n' +
+      'The dependencies could not be installed; the reasons of npm are above.\n' +
         'This needs the npm registry once, and install scripts allowed for node, workerd and esbuild;\n' +
         'afterwards everything works offline.',
     )
@@ -55,4 +46,15 @@ function isInstalled() {
 
 function readPackages(path) {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).packages : undefined
+}
+
+/** Runs the npm that runs us, or the one on the path; whether it succeeded. */
+function npm(...args) {
+  const cli = process.env.npm_execpath
+  const all = [...args, '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const options = { cwd: root, stdio: ['ignore', 2, 2] }
+  const { status } = cli
+    ? spawnSync(process.execPath, [cli, ...all], options)
+    : spawnSync('npm', all, { ...options, shell: process.platform === 'win32' })
+  return status === 0
 }
