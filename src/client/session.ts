@@ -1,0 +1,126 @@
+// One agent's world: what a program holds to work with it. Making a handle sends nothing.
+
+import { type CommitOptions, Commits, type Compose, commit } from './commits.ts'
+import { LaresError } from './errors.ts'
+import { Files } from './files.ts'
+import { Lease, type LeaseGrant, type LeaseOptions } from './lease.ts'
+import { Log } from './log.ts'
+import type { At } from './paths.ts'
+import { jsonBody, type ReadOptions, type Scope, type WriteOptions } from './scope.ts'
+import { State } from './state.ts'
+import { type TailItem, type TailOptions, tail } from './tail.ts'
+import type { Committed, Op, SessionCreate, SessionPatch, SessionShown } from './types.ts'
+import { View } from './view.ts'
+
+/**
+ * A session's handle.
+ *
+ * @example
+ * const session = new Lares({ url, token }).session('agent-1')
+ * await session.ensure({ title: 'Fix the build' })
+ * await session.commit((tx) => {
+ *   tx.log.append({ payload: { role: 'assistant', content: 'On it.' } })
+ *   tx.state.set('status', 'running')
+ * })
+ */
+export class Session {
+  /** Its name. */
+  readonly id: string
+  readonly log: Log
+  readonly state: State
+  readonly files: Files
+  readonly commits: Commits
+  readonly #scope: Scope
+
+  constructor(scope: Scope) {
+    this.#scope = scope
+    this.id = scope.session
+    this.log = new Log(scope)
+    this.state = new State(scope)
+    this.files = new Files(scope)
+    this.commits = new Commits(scope)
+  }
+
+  /** Makes the session if it is not there; one that is there stays as it is. `created` tells which. */
+  ensure(init: SessionCreate = {}, options: WriteOptions = {}): Promise<SessionShown & { created: boolean }> {
+    const call = { method: 'PUT' as const, ...jsonBody(init), read: readEnsured }
+    return this.#scope.write('', call, options)
+  }
+
+  /**
+   * Makes the session.
+   *
+   * @throws {LaresError} `exists` when it is there already. After a lost answer, it may be this very call that made it.
+   */
+  async create(init: SessionCreate = {}, options: WriteOptions = {}): Promise<SessionShown> {
+    const { created, ...session } = await this.ensure(init, options)
+    if (created) return session
+    throw new LaresError({ status: 409, code: 'exists', detail: `the session ${this.id} is already there` })
+  }
+
+  /** @throws {LaresError} `not_found`; `gone` when it was deleted */
+  get(options: ReadOptions = {}): Promise<SessionShown> {
+    return this.#scope.json('', options)
+  }
+
+  /** Merge patch: null takes a member away. */
+  patch(patch: SessionPatch, options: WriteOptions = {}): Promise<SessionShown> {
+    return this.#scope.send('PATCH', '', patch, options)
+  }
+
+  /** Deletes the session and its name, for good. */
+  async delete(options: WriteOptions = {}): Promise<void> {
+    await this.#scope.send('DELETE', '', undefined, options)
+  }
+
+  /**
+   * One atomic change of any mix of kinds: all of it or nothing.
+   *
+   * Bytes given to `tx.files.put` are uploaded first, then named by the commit.
+   *
+   * @throws {LaresError} `version_mismatch` (has `head`), `condition_failed` (has `pointer`), `fenced`, `invalid`, `exists`
+   * @throws {NetworkError} it may have happened or not: call again with the same `idempotency_key` to know
+   * @example
+   * const { version } = await session.commit((tx) => tx.state.add('turns', 1), { message: 'a turn', expect: 41 })
+   */
+  commit(what: Compose | { ops: readonly Op[] }, options: CommitOptions = {}): Promise<Committed> {
+    return commit(this.#scope, what, options)
+  }
+
+  /** The world as it was at a version, a time, or a snapshot (`snap:NAME`). */
+  at(at: At): View {
+    return new View(this.#scope, at)
+  }
+
+  /**
+   * Follows the world: each commit once, in order, reconnecting by itself, until the signal aborts or the loop is left.
+   *
+   * @example
+   * for await (const item of session.tail({ after: 17 })) {
+   *   if (item.event === 'gap') await reload(item.head)
+   *   else apply(item)
+   * }
+   */
+  tail(options: TailOptions = {}): AsyncGenerator<TailItem, void, undefined> {
+    return tail(this.#scope, options)
+  }
+
+  /** @throws {LaresError} `leased` while someone else holds it; `forbidden` to steal without the scope */
+  async lease(options: LeaseOptions): Promise<Lease> {
+    const { signal, ...body } = options
+    const grant = await this.#scope.send<LeaseGrant>('POST', '/lease', body, { signal })
+    const held = this.#scope.with({ lease: grant.token })
+    return new Lease(held, new Session(held), options, grant)
+  }
+
+  /** The same session, written with a lease token that was got elsewhere. */
+  withLease(token: string): Session {
+    return new Session(this.#scope.with({ lease: token }))
+  }
+}
+
+async function readEnsured(response: Response): Promise<SessionShown & { created: boolean }> {
+  // What the contract says it is.
+  const session = (await response.json()) as SessionShown
+  return { ...session, created: response.status === 201 }
+}

@@ -1,0 +1,61 @@
+// The shapes of requests and answers, as the schemas of src/protocol give them: one source, told in the words of the API.
+// Types only, so that no schema library comes along.
+
+import type { z } from 'zod'
+import type { Json } from '../protocol/canonical.ts'
+import type { OperationInput } from '../protocol/ops.ts'
+import type {
+  commitListed,
+  commitShown,
+  eventAppended,
+  eventShown,
+  fileShown,
+  leaseShown,
+  SessionCreate,
+  SessionListed,
+  SessionPatch,
+  SessionShown,
+  stateShown,
+} from '../protocol/resources.ts'
+
+export type { Json, SessionCreate, SessionListed, SessionPatch, SessionShown }
+
+/** An operation of a commit. Values are checked when they are sent, so any type may be handed in. */
+export type Op = OpenValues<OperationInput>
+
+type OpenValues<T> = T extends unknown
+  ? { [K in keyof T]: K extends 'value' | 'payload' | 'patch' | 'meta' ? unknown : T[K] }
+  : never
+
+/** One operation's fields without its name. */
+export type OpFields<N extends Op['op'], Without extends PropertyKey = never> = Omit<
+  Extract<Op, { op: N }>,
+  'op' | Without
+>
+
+/** An event to append: `type` is `message` unless given; `key` is its correlation key, unique in the log. */
+export type NewEvent = OpFields<'log.append'>
+
+/** A condition on one operation: the entry was written by that version, or there is none. */
+export type Condition = NonNullable<OpFields<'state.set'>['if']>
+
+/** What was written: the commit's version, its time and the chain's digest after it. */
+export type Committed = z.output<typeof commitShown>
+
+/** A commit as history and the tail show it. */
+export type Commit = z.output<typeof commitListed>
+
+export type LogEvent<P = Json> = Omit<z.output<typeof eventShown>, 'payload'> & { payload: P }
+export type AppendedEvent = z.output<typeof eventAppended>
+
+export type StateItem<T = Json> = Omit<z.output<typeof stateShown>, 'value'> & { value: T }
+
+export type FileInfo = z.output<typeof fileShown>
+export type FileMode = FileInfo['mode']
+
+/** What a delimiter rolls up: every path that begins so. */
+export interface Prefix {
+  prefix: string
+}
+
+export type LeaseInfo = z.output<typeof leaseShown>
