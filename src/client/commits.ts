@@ -4,7 +4,7 @@ import { type Bytes, collect, contentDigest, hex, sha256 } from './bytes.ts'
 import type { List, PageOptions } from './list.ts'
 import type { ReadOptions, Scope, WriteOptions } from './scope.ts'
 import { type PendingFile, type PendingOp, Transaction } from './transaction.ts'
-import type { Commit, Committed, Op } from './types.ts'
+import type { Commit, CommitInFull, Committed, Op } from './types.ts'
 
 export interface CommitOptions extends WriteOptions {
   /** What it is for, in a person's words. */
@@ -44,7 +44,7 @@ export class Commits {
    *
    * @throws {LaresError} `no_such_version`
    */
-  get(version: number, options: ReadOptions = {}): Promise<Commit> {
+  get(version: number, options: ReadOptions = {}): Promise<CommitInFull> {
     return this.#scope.json(`/commits/${version}`, options)
   }
 }

@@ -3,7 +3,7 @@
 import type { List, PageOptions } from './list.ts'
 import { jsonBody, type ReadOptions, readPage, type Scope, type WriteOptions } from './scope.ts'
 import { isList } from './transaction.ts'
-import type { AppendedEvent, Json, LogEvent, NewEvent } from './types.ts'
+import type { AppendedEvent, AppendedEvents, Json, LogEvent, NewEvent } from './types.ts'
 
 export interface LogFilter {
   /** Only events with a greater `seq`. */
@@ -71,14 +71,11 @@ export class Log extends LogReader {
    * @example await session.log.append({ type: 'tool_call', payload: { id: 'c1', name: 'ls', input: {} } })
    */
   append(event: NewEvent, options?: WriteOptions): Promise<AppendedEvent>
-  append(
-    events: readonly NewEvent[],
-    options?: WriteOptions,
-  ): Promise<{ version: number; events: AppendedEvent[] }>
+  append(events: readonly NewEvent[], options?: WriteOptions): Promise<AppendedEvents>
   async append(
     what: NewEvent | readonly NewEvent[],
     options: WriteOptions = {},
-  ): Promise<AppendedEvent | { version: number; events: AppendedEvent[] }> {
+  ): Promise<AppendedEvent | AppendedEvents> {
     const events = isList(what) ? what : [what]
     const call = { method: 'POST' as const, ...jsonBody({ events }), read: readAppended }
     const answer = await this.scope.write('/log', call, options)
@@ -107,7 +104,7 @@ export class Log extends LogReader {
   }
 }
 
-async function readAppended(response: Response): Promise<{ version: number; events: AppendedEvent[] }> {
+async function readAppended(response: Response): Promise<AppendedEvents> {
   // What the contract says it is.
-  return (await response.json()) as { version: number; events: AppendedEvent[] }
+  return (await response.json()) as AppendedEvents
 }

@@ -4,7 +4,7 @@ import { LaresError, NetworkError } from './errors.ts'
 import { backoff, isTransient, sleep } from './retry.ts'
 import type { ReadOptions, Scope } from './scope.ts'
 import { type EventSourceMessage, readEvents } from './sse.ts'
-import type { Commit, SessionShown } from './types.ts'
+import type { CommitChanges, SessionShown } from './types.ts'
 
 export interface TailOptions extends ReadOptions {
   /** Commits after this version; absent, those after the version the world has now. 0 begins at the beginning. */
@@ -19,7 +19,7 @@ export interface TailOptions extends ReadOptions {
  * A commit; or a `gap`: history up to `head` can't be told one by one (it is gone from this world, or `after` was never
  * part of it). Read what you need as of `head`; the commits after it follow.
  */
-export type TailItem = ({ event: 'commit' } & Commit) | { event: 'gap'; head: number }
+export type TailItem = ({ event: 'commit' } & CommitChanges) | { event: 'gap'; head: number }
 
 /**
  * Follows a session until the signal aborts or the loop is left. A lost connection is taken up again after the last

@@ -45,8 +45,36 @@ export type Committed = z.output<typeof commitShown>
 /** A commit as history and the tail show it. */
 export type Commit = z.output<typeof commitListed>
 
+/** What a commit did to one thing. `digest` is null where it took the value away. */
+export interface Change<T = Json> {
+  op: string
+  /** `log:SEQ`, `state:KEY`, `file:PATH` … */
+  ref: string
+  digest: string | null
+  /** Absent when there is none, when it was erased, and in the tail when it is large: read it at that version. */
+  value?: T
+  /** Hex. With the value's canonical form it gives `digest`. */
+  salt?: string
+  /** What it was made from. */
+  from?: string[]
+}
+
+/** A commit with what it changed. */
+export type CommitChanges = Omit<Commit, 'ops'> & { ops: Change[] }
+
+/** A commit with everything that its digest covers: `previous` is the digest before it. */
+export type CommitInFull = CommitChanges & { previous: string }
+
 export type LogEvent<P = Json> = Omit<z.output<typeof eventShown>, 'payload'> & { payload: P }
 export type AppendedEvent = z.output<typeof eventAppended>
+
+/** Several events, appended in one commit. */
+export interface AppendedEvents {
+  version: number
+  at: string
+  digest: string
+  events: AppendedEvent[]
+}
 
 export type StateItem<T = Json> = Omit<z.output<typeof stateShown>, 'value'> & { value: T }
 

@@ -14,11 +14,21 @@ export interface DataLock {
   release(): void
 }
 
-/** Takes the data folder, or throws when another edge serves it. */
+/** Takes the data folder, or throws when another edge serves it and goes on doing so. */
 export async function lockData(data: string): Promise<DataLock> {
   const path = join(data, 'lock')
   const self = refer(process.pid)
-  while (!create(path, { holder: self, runtimes: [] })) await clear(path, data)
+  const deadline = Date.now() + PATIENCE
+  while (!create(path, { holder: self, runtimes: [] })) {
+    const holder = await clear(path)
+    if (holder === null) continue
+    if (Date.now() > deadline) {
+      throw new LocalError(
+        `Another edge (process ${holder.pid}) serves ${data}. Stop it first, or choose another folder with --data.`,
+      )
+    }
+    await sleep(50)
+  }
   let held = true
   return {
     note(runtimes) {
@@ -31,6 +41,9 @@ export async function lockData(data: string): Promise<DataLock> {
     },
   }
 }
+
+// A predecessor that was just told to stop gets this long to do so, in milliseconds: restarts need no pause between.
+const PATIENCE = 2_000
 
 interface LockRecord {
   holder: ProcessRef
@@ -58,25 +71,22 @@ function replace(path: string, record: LockRecord): void {
   renameSync(draft, path)
 }
 
-/** Removes the lock of an edge that is no more, with whatever of it still runs. */
-async function clear(path: string, data: string): Promise<void> {
+/** Removes the lock of an edge that is no more, with whatever of it still runs. Returns a holder that lives. */
+async function clear(path: string): Promise<ProcessRef | null> {
   const found = read(path)
-  if (found === null) return
-  if (found.record !== null && isAlive(found.record.holder)) {
-    throw new LocalError(
-      `Another edge (process ${found.record.holder.pid}) serves ${data}. Stop it first, or choose another folder with --data.`,
-    )
-  }
+  if (found === null) return null
+  if (found.record !== null && isAlive(found.record.holder)) return found.record.holder
   for (const runtime of found.record?.runtimes ?? []) await end(runtime)
   // Two starts may find the same stale lock. Moving it aside succeeds for one; who moved a fresh one puts it back.
   const aside = draftOf(path)
   try {
     renameSync(path, aside)
   } catch {
-    return
+    return null
   }
   if (read(aside)?.text !== found.text) linkSync(aside, path)
   rmSync(aside, { force: true })
+  return null
 }
 
 function read(path: string): { text: string; record: LockRecord | null } | null {

@@ -1,0 +1,113 @@
+// `…/commits`: the door through which everything is written, and the journal of what was.
+
+import type { Hono } from 'hono'
+import { canReadFile, canWriteFile, can } from '../auth/scopes.ts'
+import { fail } from '../protocol/errors.ts'
+import { commitBody, type Operation } from '../protocol/ops.ts'
+import { parseWhole } from '../protocol/paging.ts'
+import type { Principal } from '../auth/principal.ts'
+import type { CommitRequest } from '../session/rpc.ts'
+import { readBody, readText } from './body.ts'
+import { callerOf } from './caller.ts'
+import type { EdgeEnv } from './context.ts'
+import { sessionRoute, type Visit } from './door.ts'
+import { isKnown, readHeaders, replyPage } from './lists.ts'
+import { readChoice, readCursor, readLimit, readQuery, readWhole } from './query.ts'
+import { Problem, reply, replyEmpty, replyFailure, replyJson } from './reply.ts'
+import { fill, spill } from './spill.ts'
+
+export function commitRoutes(app: Hono<EdgeEnv>): void {
+  sessionRoute(app, 'post', '/commits', 'any', async (visit) => {
+    const { c } = visit
+    readQuery(c, [])
+    const text = await readText(c)
+    const { ops, ...rest } = await readBody(c, commitBody, text)
+    const outcome = await commitOps(visit, text, ops, rest)
+    if (!outcome.ok) return replyFailure(c, outcome)
+    const { version, at, digest, results } = outcome
+    return replyJson(c, { version, at, digest, results }, { status: 201, version })
+  })
+
+  sessionRoute(app, 'get', '/commits', 'read', async (visit) => {
+    const { c, stub } = visit
+    const query = readQuery(c, ['after', 'before', 'order', 'limit', 'cursor'])
+    const page = await stub.listCommits({
+      limit: readLimit(query),
+      cursor: readCursor(query, 'commits', 'number'),
+      after: readWhole(query, 'after'),
+      before: readWhole(query, 'before'),
+      order: readChoice(query, 'order', ['asc', 'desc'], 'asc'),
+    })
+    return page.ok ? replyPage(visit, 'commits', page) : replyFailure(c, page)
+  })
+
+  sessionRoute(app, 'get', '/commits/:version', 'read', async ({ c, who, stub }) => {
+    readQuery(c, [])
+    const version = parseWhole(c.req.param('version') ?? '')
+    if (version === null) throw new Problem(fail('no_such_version', 'a version is a whole number'))
+    const read = await stub.readCommit(version)
+    if (!read.ok) return replyFailure(c, read)
+    const etag = `"${read.digest}"`
+    const headers = { ...readHeaders(true), etag }
+    if (isKnown(c.req.header('if-none-match'), etag)) return replyEmpty(c, 304, { version, headers })
+    return reply(c, fill(c.env, who.fleet, read.commit), { version, headers })
+  })
+}
+
+/**
+ * Commits operations for whoever asks, if each of them is theirs to do.
+ *
+ * @param asked the request's body, for idempotency
+ */
+export async function commitOps(
+  { c, who, stub }: Visit,
+  asked: string,
+  ops: Operation[],
+  rest: Omit<CommitRequest, 'ops'> = {},
+) {
+  for (const op of ops) requireOperation(who, op)
+  const wire = await spill(c.env, who.fleet, ops)
+  return stub.commit(callerOf(c, asked), { ...rest, ops: wire })
+}
+
+/** What each operation takes: appending, writing, or a folder of files. */
+export function requireOperation(who: Principal, op: Operation): void {
+  if (!mayDo(who, op)) throw new Problem(fail('forbidden', `the credential does not allow ${op.op} here`))
+}
+
+function mayDo(who: Principal, op: Operation): boolean {
+  switch (op.op) {
+    case 'log.append':
+      return can(who, 'append')
+    case 'file.put':
+      return canWriteFile(who, op.path)
+    case 'file.copy':
+      return mayTake(who, op) && canWriteFile(who, reach(op.to, op.path === undefined))
+    case 'file.move':
+      return mayDrop(who, op) && canWriteFile(who, reach(op.to, op.path === undefined))
+    case 'file.delete':
+      return mayDrop(who, op)
+    default:
+      return can(who, 'write')
+  }
+}
+
+type Source = { path?: string | undefined; prefix?: string | undefined }
+
+function mayTake(who: Principal, source: Source): boolean {
+  const place = placeOf(source)
+  return canReadFile(who, place) || canWriteFile(who, place)
+}
+
+function mayDrop(who: Principal, source: Source): boolean {
+  return canWriteFile(who, placeOf(source))
+}
+
+function placeOf({ path, prefix = '' }: Source): string {
+  return path ?? reach(prefix, true)
+}
+
+/** A path that a prefix reaches and its folder does not: the prefix `docs` reaches `docs2`, `docs/` only what lies in it. */
+function reach(place: string, isPrefix: boolean): string {
+  return isPrefix ? `${place}\u{10FFFF}` : place
+}

@@ -1,0 +1,18 @@
+// `/openapi.json` and `/docs`: the API for machines and for a browser.
+
+import type { Hono } from 'hono'
+import type { EdgeEnv } from './context.ts'
+import { docsPage } from './docs-page.ts'
+import { openApiDocument } from './openapi.ts'
+import { reply } from './reply.ts'
+
+let document: string | undefined
+
+export function docsRoutes(app: Hono<EdgeEnv>): void {
+  app.get('/openapi.json', (c) => {
+    // Built once, at the first question, so that starting up costs nothing.
+    document ??= JSON.stringify(openApiDocument())
+    return reply(c, document, { headers: { 'access-control-allow-origin': '*' } })
+  })
+  app.get('/docs', (c) => reply(c, docsPage, { headers: { 'content-type': 'text/html; charset=utf-8' } }))
+}

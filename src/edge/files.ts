@@ -1,0 +1,152 @@
+// `…/files/{path}`: bytes under a name. Bytes go to R2 before the commit that names them; whether they may be served is asked
+// of the session each time.
+
+import type { Hono } from 'hono'
+import { canReadFile, canWriteFile, fileListPrefixes } from '../auth/scopes.ts'
+import { blobKey } from '../media/keys.ts'
+import { putBlob } from '../media/blobs.ts'
+import { contentDisposition } from '../media/disposition.ts'
+import { parseRange } from '../media/range.ts'
+import { fail } from '../protocol/errors.ts'
+import { limits } from '../protocol/limits.ts'
+import { pathProblem } from '../protocol/names.ts'
+import { filePut } from '../protocol/ops.ts'
+import { check, readBytes } from './body.ts'
+import { callerOf } from './caller.ts'
+import type { EdgeContext, EdgeEnv } from './context.ts'
+import { restOfPath, sessionRoute, type Visit } from './door.ts'
+import { isKnown, readHeaders, replyPage } from './lists.ts'
+import { invalid, readAt, readCursor, readLimit, readQuery } from './query.ts'
+import { Problem, reply, replyEmpty, replyFailure, replyJson } from './reply.ts'
+import { preconditions } from './state.ts'
+
+export function fileRoutes(app: Hono<EdgeEnv>): void {
+  sessionRoute(app, 'get', '/files', 'any', list)
+  sessionRoute(app, 'get', '/files/*', 'any', read)
+  sessionRoute(app, 'put', '/files/*', 'any', write)
+
+  sessionRoute(app, 'delete', '/files/*', 'any', async ({ c, who, stub }) => {
+    readQuery(c, [])
+    const path = pathOf(c)
+    if (!canWriteFile(who, path)) throw new Problem(fail('forbidden', 'the credential does not allow writing this file'))
+    const ops = [{ op: 'file.delete' as const, path, must: true as const, ...preconditions(c) }]
+    const outcome = await stub.commit(callerOf(c, ''), { ops })
+    if (!outcome.ok) return replyFailure(c, outcome)
+    const { version, at, digest } = outcome
+    return replyJson(c, { version, at, digest }, { version })
+  })
+}
+
+async function list(visit: Visit): Promise<Response> {
+  const { c, who, stub } = visit
+  const query = readQuery(c, ['prefix', 'delimiter', 'at', 'limit', 'cursor'])
+  const delimiter = query.get('delimiter') || null
+  if (delimiter !== null && delimiter !== '/') throw invalid('the delimiter is /', 'delimiter')
+  const within = fileListPrefixes(who)
+  if (within?.length === 0) throw new Problem(fail('forbidden', 'this needs the scope read, or files:PREFIX'))
+  const page = await stub.listEntries('file', {
+    at: readAt(query),
+    limit: readLimit(query),
+    cursor: readCursor(query, 'files', 'string'),
+    prefix: query.get('prefix') ?? '',
+    delimiter,
+    within,
+  })
+  return page.ok ? replyPage(visit, 'files', page) : replyFailure(c, page)
+}
+
+interface FileValue {
+  blob: string
+  mode: string
+  mtime: string | null
+  size: number
+  type: string
+}
+
+async function read({ c, who, stub }: Visit): Promise<Response> {
+  const query = readQuery(c, ['at'])
+  const at = readAt(query)
+  const path = pathOf(c)
+  // A file outside the token's folders is not there for it.
+  if (!canReadFile(who, path)) throw new Problem(fail('not_found', 'there is no such file'))
+  const entry = await stub.readEntry('file', path, at)
+  if (!entry.ok) return replyFailure(c, entry)
+  if (typeof entry.value !== 'string') throw new Error('a file entry is always inline')
+  const file: FileValue = JSON.parse(entry.value)
+  const { version } = entry
+  const etag = `"${entry.digest}"`
+  const headers: Record<string, string> = {
+    ...readHeaders(at !== null && 'version' in at),
+    etag,
+    'lares-since': String(entry.since),
+    'lares-mode': file.mode,
+    'lares-blob': file.blob,
+    ...(file.mtime === null ? {} : { 'lares-mtime': file.mtime }),
+  }
+  if (isKnown(c.req.header('if-none-match'), etag)) return replyEmpty(c, 304, { version, headers })
+  Object.assign(headers, {
+    'content-type': file.type,
+    'content-disposition': contentDisposition(path),
+    // What was uploaded must never run in our origin, whatever type it claims.
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "sandbox; default-src 'none'",
+    'accept-ranges': 'bytes',
+  })
+  return serve(c, who.fleet, file, version, headers)
+}
+
+async function serve(
+  c: EdgeContext,
+  fleet: string,
+  file: FileValue,
+  version: number,
+  headers: Record<string, string>,
+): Promise<Response> {
+  const current = c.req.header('if-range')
+  const wanted = current === undefined || current === headers.etag ? c.req.header('range') : undefined
+  const range = parseRange(wanted, file.size)
+  if (range === 'unsatisfiable') {
+    return replyFailure(c, fail('range_not_satisfiable', `the file has ${file.size} bytes`), {
+      'content-range': `bytes */${file.size}`,
+    })
+  }
+  const length = range === null ? file.size : range.end - range.start + 1
+  headers['content-length'] = String(length)
+  if (range !== null) headers['content-range'] = `bytes ${range.start}-${range.end}/${file.size}`
+  const status = range === null ? 200 : 206
+  if (c.req.method === 'HEAD' || length === 0) return reply(c, null, { status, version, headers })
+  const options = range === null ? {} : { range: { offset: range.start, length } }
+  const object = await c.env.BLOBS.get(blobKey(fleet, file.blob), options)
+  if (object === null) throw new Problem(fail('corrupt', 'the bytes of this file are missing'))
+  return reply(c, object.body, { status, version, headers })
+}
+
+async function write({ c, who, stub }: Visit): Promise<Response> {
+  readQuery(c, [])
+  const path = pathOf(c)
+  if (!canWriteFile(who, path)) throw new Problem(fail('forbidden', 'the credential does not allow writing this file'))
+  const asked = check(filePut, {
+    op: 'file.put',
+    path,
+    blob: '0'.repeat(64),
+    type: c.req.header('content-type'),
+    mode: c.req.header('lares-mode'),
+    mtime: c.req.header('lares-mtime'),
+  })
+  const stored = await putBlob(c.env, who.fleet, await readBytes(c.req.raw, limits.smallFileBytes), c.req.header('content-digest'))
+  if (!stored.ok) return replyFailure(c, stored)
+  const op = { ...asked, blob: stored.sha256, ...preconditions(c) }
+  const outcome = await stub.commit(callerOf(c, JSON.stringify(op)), { ops: [op], blobs: [stored] })
+  if (!outcome.ok) return replyFailure(c, outcome)
+  const { version, created } = outcome
+  const { type = 'application/octet-stream', mode, mtime = null } = op
+  const shown = { path, blob: stored.sha256, size: stored.size, type, mode, mtime, version }
+  return replyJson(c, shown, { status: created.length > 0 ? 201 : 200, version })
+}
+
+function pathOf(c: EdgeContext): string {
+  const path = restOfPath(c, '/files/')
+  const problem = pathProblem(path)
+  if (problem !== null) throw new Problem(fail('invalid', problem, { pointer: 'path' }))
+  return path
+}

@@ -1,0 +1,1 @@
+export function openApiDocument(): object { return {} }

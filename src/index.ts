@@ -1,0 +1,14 @@
+// The Worker's entry: HTTP in, objects behind.
+
+import { createApp } from './edge/app.ts'
+import type { Env } from './env.ts'
+
+export { Fleet } from './auth/fleet.ts'
+export { Session } from './session/session.ts'
+
+const app = createApp()
+
+export default {
+  fetch: app.fetch,
+  async scheduled() {},
+} satisfies ExportedHandler<Env>

@@ -1,0 +1,166 @@
+// The resources of the API beside operations: what their requests hold and what their answers look like.
+
+import { z } from 'zod'
+import { limits } from './limits.ts'
+import { commitBody, eventFields, fileMode, lane, withCall } from './ops.ts'
+import { fleetName, seq, sessionId, sha256, text, version } from './values.ts'
+
+// Sessions
+
+const title = text(limits.titleChars)
+const labels = z
+  .record(text(limits.labelChars).min(1), text(limits.labelChars))
+  .refine((record) => Object.keys(record).length <= limits.labels, `at most ${limits.labels} labels`)
+const expiresIn = z.int().min(1).max(limits.expiresSeconds)
+
+export const locationHints = ['wnam', 'enam', 'sam', 'weur', 'eeur', 'apac', 'oc', 'afr', 'me'] as const
+
+export const sessionCreate = z.strictObject({
+  title: title.optional(),
+  labels: labels.optional(),
+  location: z.enum(locationHints).optional(),
+  expires_in: expiresIn.optional(),
+})
+export type SessionCreate = z.output<typeof sessionCreate>
+
+/** RFC 7396: null takes a member away. */
+export const sessionPatch = z.strictObject({
+  title: title.nullable().optional(),
+  labels: z.record(text(limits.labelChars).min(1), text(limits.labelChars).nullable()).nullable().optional(),
+  expires_in: expiresIn.nullable().optional(),
+  retention: z
+    .strictObject({ versions: z.int().min(1).nullable().optional(), days: z.int().min(1).nullable().optional() })
+    .nullable()
+    .optional(),
+})
+export type SessionPatch = z.output<typeof sessionPatch>
+
+const time = z.string().meta({ description: 'RFC 3339, UTC, milliseconds', example: '2026-12-01T08:00:00.000Z' })
+const hex = z.string().meta({ description: 'SHA-256, lowercase hex' })
+
+export const leaseShown = z.object({ holder: z.string(), epoch: z.int(), expires_at: time })
+
+export const sessionShown = z
+  .object({
+    session: sessionId,
+    version,
+    digest: hex,
+    title: z.string().nullable(),
+    labels: z.record(z.string(), z.string()),
+    created_at: time,
+    updated_at: time,
+    expires_at: time.nullable(),
+    retention: z.object({ versions: z.int().nullable(), days: z.int().nullable() }),
+    origin: z.object({ session: sessionId, version }).nullable(),
+    lease: leaseShown.nullable(),
+    counts: z.object({ events: z.int(), state: z.int(), memories: z.int(), files: z.int(), rows: z.int() }),
+    bytes: z.int(),
+  })
+  .meta({ id: 'Session' })
+export type SessionShown = z.output<typeof sessionShown>
+
+export const sessionListed = z
+  .object({
+    session: sessionId,
+    version,
+    projected_version: version,
+    title: z.string().nullable(),
+    labels: z.record(z.string(), z.string()),
+    created_at: time,
+    updated_at: time,
+  })
+  .meta({ id: 'SessionListed' })
+export type SessionListed = z.output<typeof sessionListed>
+
+// Commits and the log
+
+export const commitShown = z
+  .object({
+    version,
+    at: time,
+    digest: hex,
+    results: z.array(z.record(z.string(), z.unknown())),
+  })
+  .meta({ id: 'Commit' })
+export type CommitShown = z.output<typeof commitShown>
+
+export const commitListed = z
+  .object({
+    version,
+    at: time,
+    actor: z.string(),
+    message: z.string().nullable(),
+    cause: z.unknown(),
+    digest: hex,
+    ops: z.array(z.object({ op: z.string(), ref: z.string() })),
+  })
+  .meta({ id: 'CommitListed' })
+
+const oneEvent = z.strictObject(eventFields).transform(withCall)
+/** One event, or a batch that becomes one commit. */
+export const logBody = z.union([
+  z.strictObject({ events: z.array(oneEvent).min(1).max(limits.ops) }),
+  oneEvent,
+])
+
+export const eventShown = z
+  .object({
+    seq,
+    version,
+    at: time,
+    actor: z.string(),
+    type: z.string(),
+    lane,
+    payload: z.unknown(),
+    key: z.string().optional(),
+    parent: seq.optional(),
+  })
+  .meta({ id: 'Event' })
+
+export const eventAppended = eventShown.omit({ payload: true }).meta({ id: 'EventAppended' })
+
+// State and files
+
+export const stateShown = z.object({ key: z.string(), value: z.unknown(), since: version }).meta({ id: 'StateEntry' })
+
+export const fileShown = z
+  .object({
+    path: z.string(),
+    blob: sha256,
+    size: z.int(),
+    type: z.string(),
+    mode: fileMode,
+    mtime: z.string().nullable(),
+    meta: z.unknown().optional(),
+    since: version,
+  })
+  .meta({ id: 'File' })
+
+export const filePutShown = fileShown.omit({ since: true, meta: true }).extend({ version }).meta({ id: 'FilePut' })
+
+export const written = z.object({ version, at: time, digest: hex }).meta({ id: 'Written' })
+
+// Leases
+
+export const leaseBody = z.strictObject({
+  holder: text(limits.holderChars).min(1),
+  ttl: z.int().min(1).max(limits.leaseSeconds),
+  steal: z.boolean().optional(),
+})
+export const leaseRenew = z.strictObject({ ttl: z.int().min(1).max(limits.leaseSeconds).optional() })
+export const leaseGranted = z.object({ epoch: z.int(), token: z.string(), expires_at: time }).meta({ id: 'Lease' })
+
+// Keys and tokens
+
+export const tokenBody = z.strictObject({
+  session: sessionId.optional(),
+  pattern: z.string().min(1).max(128).optional(),
+  scopes: z.array(text(limits.pathBytes + 6).min(1)).min(1).max(64),
+  expires_in: z.int().min(1).max(2_592_000),
+})
+export const tokenGranted = z.object({ token: z.string(), id: z.string(), expires_at: time }).meta({ id: 'Token' })
+export const keyBody = z.strictObject({ label: text(limits.titleChars).optional() })
+export const keyGranted = z.object({ key: z.string(), id: z.string() }).meta({ id: 'Key' })
+export const fleetShown = z.object({ fleet: fleetName, created_at: time }).meta({ id: 'Fleet' })
+
+export { commitBody }

@@ -1,0 +1,67 @@
+// The zod schemas that everything else is made of: values, names, references.
+
+import { z } from 'zod'
+import { type Canonical, canonical, type Json, pointer, utf8Length, ValueError } from './canonical.ts'
+import { limits } from './limits.ts'
+import { fleetPattern, keyProblem, pathProblem, sessionIdPattern, sha256Pattern } from './names.ts'
+import { parseRef } from './refs.ts'
+
+/** Any JSON value in, its canonical text out. */
+export function jsonValue(most: number = limits.valueBytes) {
+  return z
+    .custom<Json>((value) => value !== undefined, { error: 'required' })
+    .transform((value, context): Canonical => {
+      try {
+        const text = canonical(value)
+        // A text of n UTF-16 units has at most 3n bytes: most values need no count.
+        if (text.length * 3 > most && utf8Length(text) > most) {
+          context.addIssue({ code: 'custom', message: `larger than ${most} bytes`, params: { limit: most } })
+          return z.NEVER
+        }
+        return text
+      } catch (error) {
+        if (!(error instanceof ValueError)) throw error
+        context.addIssue({ code: 'custom', message: error.message, path: error.path })
+        return z.NEVER
+      }
+    })
+    .meta({ description: 'Any JSON value' })
+}
+
+/** Text that may be stored: well-formed Unicode of at most `most` characters. */
+export function text(most: number) {
+  return z
+    .string()
+    .max(most)
+    .refine((s) => s.isWellFormed(), 'must be well-formed Unicode')
+}
+
+function named(problem: (name: string) => string | null, description: string) {
+  return z
+    .string()
+    .superRefine((name, context) => {
+      const message = problem(name)
+      if (message !== null) context.addIssue({ code: 'custom', message })
+    })
+    .meta({ description })
+}
+
+export const stateKey = named(keyProblem, 'A state key: at most 512 bytes of UTF-8')
+export const filePath = named(pathProblem, 'A file path: relative, at most 1,024 bytes, no . or .. segments')
+export const sessionId = z.string().regex(sessionIdPattern, 'not a session id')
+export const fleetName = z.string().regex(fleetPattern, 'not a fleet name')
+export const sha256 = z.string().regex(sha256Pattern, 'not a SHA-256 in lowercase hex')
+export const version = z.int().min(0)
+export const seq = z.int().min(1)
+/** Epoch milliseconds or an RFC 3339 instant. */
+export const timestamp = z.iso.datetime({ offset: true })
+
+export const ref = z.string().refine((s) => s.isWellFormed() && parseRef(s) !== null, 'not a reference')
+
+/** RFC 6901 pointer of the first issue, for `pointer` in a problem. */
+export function issuePointer(error: z.ZodError): string {
+  const issue = error.issues[0]
+  if (issue === undefined) return ''
+  const path = issue.code === 'unrecognized_keys' ? [...issue.path, ...issue.keys.slice(0, 1)] : issue.path
+  return pointer(path)
+}

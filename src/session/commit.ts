@@ -1,0 +1,152 @@
+// The commit protocol, in the order of the design: lease epoch, idempotency key, expected version, each operation's own
+// condition, apply all, chain digest. One synchronous step: nothing can come between a check and the write it guards.
+
+import { type Change, commitDigest } from '../protocol/digests.ts'
+import { fail, type Failure, type Outcome } from '../protocol/errors.ts'
+import { earlierAnswer, keepAnswer } from './answers.ts'
+import { hashes, hex } from '../crypto.ts'
+import { handlerOf } from './kinds/index.ts'
+import { admit } from './lease.ts'
+import type { Caller, CommitRequest, Committed, WireOperation } from './rpc.ts'
+import { entryStamp } from './store.ts'
+import { rfc3339 } from './time.ts'
+import { Refusal, Transaction } from './transaction.ts'
+import type { World } from './world.ts'
+
+/** Most characters of changes in one row. A commit that changes more (a folder deleted) spreads over further rows. */
+const changesPerRow = 500_000
+
+/** Makes one version of everything asked, or changes nothing and says why. */
+export function commit(world: World, caller: Caller, request: CommitRequest): Outcome<Committed> {
+  const admitted = admit(world, caller.lease, request.ops.every(isInbox))
+  if ('code' in admitted) return admitted
+  const earlier = earlierAnswer<Committed>(world, caller.idempotency)
+  if (earlier) return earlier
+  const refused = checkExpected(world, request.expect) ?? checkConditions(world, request.ops)
+  if (refused) return refused
+  return write(world, caller, request, admitted.held)
+}
+
+function write(world: World, caller: Caller, request: CommitRequest, held: boolean): Outcome<Committed> {
+  // Time is a label that never runs backwards within a session.
+  const at = Math.max(Date.now(), world.head.at)
+  const tx = new Transaction(world, at, caller.actor)
+  try {
+    return world.storage.transactionSync(() => {
+      holdBlobs(world, request.blobs, at)
+      const { results, created } = applyAll(tx, request.ops)
+      const digest = seal(tx, request, held)
+      const committed: Committed = { version: tx.version, at: rfc3339(at), digest, results, created }
+      keepAnswer(world, caller.idempotency, committed, at)
+      return { ok: true, ...committed }
+    })
+  } catch (error) {
+    // The rows are as before; what was cached of them must be too.
+    world.reload()
+    if (error instanceof Refusal) return { ...error.failure, head: world.head.version }
+    throw error
+  }
+}
+
+/** A message that an outsider may leave while someone else holds the lease. */
+function isInbox(op: WireOperation): boolean {
+  return op.op === 'log.append' && op.lane === 'inbox'
+}
+
+function checkExpected({ head }: World, expect: number | undefined): Failure | null {
+  if (expect === undefined || expect === head.version) return null
+  return fail('version_mismatch', `expected version ${expect}, the head is ${head.version}`, { head: head.version })
+}
+
+/** Conditions speak of the world before the commit, whatever its other operations do. */
+function checkConditions(world: World, ops: readonly WireOperation[]): Failure | null {
+  for (const [index, op] of ops.entries()) {
+    const condition = 'if' in op ? op.if : undefined
+    if (condition === undefined && op.match === undefined) continue
+    const subject = handlerOf(op).subject(op)
+    if (subject === null) continue
+    const entry = entryStamp(world.sql, subject.kind, subject.key)
+    const holds =
+      (condition === undefined || ('absent' in condition ? entry === null : entry?.since === condition.version)) &&
+      (op.match === undefined || (entry !== null && hex(entry.digest) === op.match))
+    if (!holds) {
+      const now = entry === null ? 'it is absent' : `it was written by version ${entry.since}`
+      return fail('condition_failed', `the condition on ${subject.kind}:${subject.key} does not hold: ${now}`, {
+        pointer: `/ops/${index}`,
+        head: world.head.version,
+      })
+    }
+  }
+  return null
+}
+
+function applyAll(tx: Transaction, ops: readonly WireOperation[]): Pick<Committed, 'results' | 'created'> {
+  const results: Record<string, unknown>[] = []
+  const created: number[] = []
+  for (const [index, op] of ops.entries()) {
+    tx.begin(op.op, op.from)
+    try {
+      const applied = handlerOf(op).apply(tx, op)
+      results.push(applied.result)
+      if (applied.created) created.push(index)
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      const { code, detail, ok: _, ...hints } = error.failure
+      throw new Refusal(code, detail, { ...hints, pointer: `/ops/${index}${hints.pointer ?? ''}` })
+    }
+  }
+  return { results, created }
+}
+
+/** Writes the commit's own row, which chains it to the one before, and moves the head. */
+function seal(tx: Transaction, { message, cause }: CommitRequest, held: boolean): string {
+  const { world, version, at, actor, seq, counts } = tx
+  const { head, sql } = world
+  const changes = [...tx.changes.values()]
+  const header = {
+    previous: head.digest,
+    version,
+    at: rfc3339(at),
+    actor,
+    message: message ?? null,
+    cause: cause === undefined ? null : JSON.parse(cause),
+  }
+  const digest = commitDigest(hashes, header, changes)
+  const epoch = held ? world.lease.epoch : head.epoch
+  const heldAt = held ? at : head.heldAt
+  const [first = '[]', ...more] = packChanges(changes)
+  sql.exec(
+    `INSERT INTO commits (version, at, actor, epoch, held_at, message, cause, digest, changes, seq, states, files, memories, rows, bytes)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?, ?, ?, ?, ?)`,
+    version, at, actor, epoch, heldAt, message ?? null, cause ?? null, digest, first, seq,
+    counts.states, counts.files, counts.memories, counts.rows, counts.bytes,
+  )
+  for (const [part, text] of more.entries()) {
+    sql.exec('INSERT INTO more_changes (version, part, changes) VALUES (?, ?, jsonb(?))', version, part, text)
+  }
+  world.head = { version, seq, at, digest: hex(digest), counts, epoch, heldAt }
+  return hex(digest)
+}
+
+/** The changes as JSON arrays of rows, as few as the row size allows. */
+function packChanges(changes: readonly Change[]): string[] {
+  const rows: string[] = []
+  let row = ''
+  for (const { op, ref, digest, from } of changes) {
+    const change = JSON.stringify(from === undefined ? [op, ref, digest] : [op, ref, digest, from])
+    if (row !== '' && row.length + change.length > changesPerRow) {
+      rows.push(`[${row}]`)
+      row = ''
+    }
+    row += row === '' ? change : `,${change}`
+  }
+  rows.push(`[${row}]`)
+  return rows
+}
+
+/** Remembers which bytes came through this session, so that its operations may name them. */
+export function holdBlobs(world: World, blobs: CommitRequest['blobs'], at: number): void {
+  for (const { sha256, size } of blobs ?? []) {
+    world.sql.exec('INSERT INTO blobs (sha256, size, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING', sha256, size, at)
+  }
+}

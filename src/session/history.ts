@@ -1,0 +1,140 @@
+// The journal: what each commit changed, who made it and why, with the values and salts that let anyone check the chain.
+
+import { fail, type Outcome } from '../protocol/errors.ts'
+import { eventValue, type Change } from '../protocol/digests.ts'
+import type { Canonical } from '../protocol/canonical.ts'
+import type { EntryKind } from '../protocol/refs.ts'
+import { hex } from '../crypto.ts'
+import { PageBuilder, Pieces, valuePiece } from './pieces.ts'
+import { type EventRow, eventColumns } from './read-log.ts'
+import type { CommitQuery, PageRead, Piece } from './rpc.ts'
+import { type Entry, valueColumns } from './store.ts'
+import { rfc3339 } from './time.ts'
+import type { World } from './world.ts'
+
+export type CommitRow = {
+  version: number
+  at: number
+  actor: string
+  message: string | null
+  cause: string | null
+  digest: ArrayBuffer
+  changes: string
+}
+
+export const commitColumns = 'version, at, actor, message, cause, digest, json(changes) AS changes'
+
+export function listCommits(world: World, query: CommitQuery): Outcome<PageRead> {
+  const { head, sql } = world
+  const { order, limit } = query
+  const position = typeof query.cursor === 'number' ? query.cursor : null
+  const low = Math.max(query.after ?? 0, order === 'asc' ? (position ?? 0) : 0)
+  const high = Math.min(query.before ?? head.version + 1, order === 'desc' ? (position ?? head.version + 1) : head.version + 1)
+  const rows = sql.exec<CommitRow>(
+    `SELECT ${commitColumns} FROM commits WHERE version > ? AND version < ?
+     ORDER BY version ${order === 'asc' ? 'ASC' : 'DESC'} LIMIT ?`,
+    low, high, limit + 1,
+  )
+  const builder = new PageBuilder(limit)
+  for (const row of rows) {
+    const ops = changesOf(sql, row).map(({ op, ref }) => ({ op, ref }))
+    if (!builder.add(row.version, `${commitHead(row)},"ops":${JSON.stringify(ops)}}`)) break
+  }
+  return { ok: true, ...builder.page(head.version) }
+}
+
+export function readCommit(world: World, version: number): Outcome<{ version: number; digest: string; commit: Piece[] }> {
+  const row = commitRow(world.sql, version)
+  if (!row) return fail('no_such_version', `the head is version ${world.head.version}`, { head: world.head.version })
+  return { ok: true, version: world.head.version, digest: hex(row.digest), commit: commitWithValues(world, row) }
+}
+
+export function commitRow(sql: SqlStorage, version: number): CommitRow | undefined {
+  return sql.exec<CommitRow>(`SELECT ${commitColumns} FROM commits WHERE version = ?`, version).toArray()[0]
+}
+
+/** A commit with, for each change, the value, its salt and its digest. */
+function commitWithValues(world: World, row: CommitRow): Piece[] {
+  const pieces = new Pieces().add(`${commitHead(row)},"previous":"${previousDigest(world, row.version)}","ops":[`)
+  for (const [index, change] of changesOf(world.sql, row).entries()) {
+    const { op, ref, digest, from } = change
+    pieces.add(`${index === 0 ? '' : ','}{"op":${JSON.stringify(op)},"ref":${JSON.stringify(ref)},"digest":${JSON.stringify(digest)}`)
+    if (from !== undefined) pieces.add(`,"from":${JSON.stringify(from)}`)
+    const value = digest === null ? null : changedValue(world.sql, ref, row.version)
+    if (value) pieces.add(`,"salt":"${hex(value.salt)}","value":`, ...value.pieces)
+    pieces.add('}')
+  }
+  return pieces.add(']}').done()
+}
+
+/** Everything of a commit but its changes, as open JSON. */
+export function commitHead({ version, at, actor, message, cause, digest }: CommitRow): string {
+  return (
+    `{"version":${version},"at":"${rfc3339(at)}","actor":${JSON.stringify(actor)},"message":${JSON.stringify(message)},` +
+    `"cause":${cause ?? 'null'},"digest":"${hex(digest)}"`
+  )
+}
+
+type PackedChange = [op: string, ref: string, digest: string | null, from?: string[]]
+
+export function changesOf(sql: SqlStorage, row: Pick<CommitRow, 'version' | 'changes'>): Change[] {
+  // What `packChanges` wrote.
+  const packed: PackedChange[] = JSON.parse(row.changes)
+  const more = sql.exec<{ changes: string }>(
+    'SELECT json(changes) AS changes FROM more_changes WHERE version = ? ORDER BY part',
+    row.version,
+  )
+  for (const part of more) packed.push(...(JSON.parse(part.changes) as PackedChange[]))
+  return packed.map(([op, ref, digest, from]) => (from === undefined ? { op, ref, digest } : { op, ref, digest, from }))
+}
+
+function previousDigest(world: World, version: number): string {
+  const row = world.sql.exec<{ digest: ArrayBuffer }>('SELECT digest FROM commits WHERE version = ?', version - 1).toArray()[0]
+  return row ? hex(row.digest) : '0'.repeat(64)
+}
+
+interface ChangedValue {
+  salt: ArrayBuffer
+  pieces: Piece[]
+}
+
+/** The value that a commit gave a reference, wherever it is kept by now; null when it was erased. */
+function changedValue(sql: SqlStorage, ref: string, version: number): ChangedValue | null {
+  const cut = ref.indexOf(':')
+  const kind = ref.slice(0, cut)
+  const key = ref.slice(cut + 1)
+  if (kind === 'log') {
+    const event = sql.exec<EventRow>(`SELECT ${eventColumns} FROM events WHERE seq = ?`, Number(key)).toArray()[0]
+    return event ? { salt: event.salt, pieces: eventValuePieces(event) } : null
+  }
+  // What `formatRef` wrote begins with a kind.
+  const entry = entryOfVersion(sql, kind as EntryKind, key, version)
+  return entry ? { salt: entry.salt, pieces: [valuePiece(entry) ?? 'null'] } : null
+}
+
+/** The row an entry got from just this version. */
+export function entryOfVersion(sql: SqlStorage, kind: EntryKind, key: string, version: number): Entry | null {
+  for (const table of ['entries', 'past'] as const) {
+    const row = sql
+      .exec<Entry>(`SELECT key, since, ${valueColumns} FROM ${table} WHERE kind = ? AND key = ? AND since = ?`, kind, key, version)
+      .toArray()[0]
+    if (row) return row
+  }
+  return null
+}
+
+/** The JSON that an event's digest covers, around a payload that may lie in R2. */
+function eventValuePieces(event: EventRow): Piece[] {
+  const hole = '\0'
+  // No canonical text holds NUL, so the place of the payload is found again.
+  const text = eventValue({
+    type: event.type,
+    lane: event.lane,
+    payload: hole as Canonical,
+    key: event.key ?? undefined,
+    parent: event.parent ?? undefined,
+  })
+  const [before = '', after = ''] = text.split(hole)
+  return [before, valuePiece(event) ?? 'null', after]
+}
+

@@ -1,0 +1,14 @@
+// Every operation there is, by name. A new kind is one new file and one line here.
+
+import type { WireOperation } from '../rpc.ts'
+import { fileHandlers } from './file.ts'
+import type { Handler, Handlers } from './kind.ts'
+import { logHandlers } from './log.ts'
+import { stateHandlers } from './state.ts'
+
+const handlers: Handlers<WireOperation['op']> = { ...logHandlers, ...stateHandlers, ...fileHandlers }
+
+export function handlerOf(op: WireOperation): Handler<WireOperation> {
+  // The table's type ties each name to the handler of just that operation; a look-up by name loses the tie.
+  return handlers[op.op] as Handler<WireOperation>
+}

@@ -1,0 +1,125 @@
+// The outbox: what the catalog has not heard yet. It needs no rows of its own, because the journal says what each version
+// changed; all it keeps is how far the catalog is. Delivered by alarm, in order; nothing that answers a client waits for it.
+
+import { type ChangeRow, type CommitRow, type EventRow, project, type ProjectionBatch, projectSession, removeSession, type SessionRow } from '../catalog/index.ts'
+import { changesOf, commitColumns, type CommitRow as JournalRow, entryOfVersion } from './history.ts'
+import { hex } from '../crypto.ts'
+import { updatedAt } from './lifecycle.ts'
+import { eventColumns, type EventRow as LogRow } from './read-log.ts'
+import type { EntryKind } from '../protocol/refs.ts'
+import type { World } from './world.ts'
+
+/** What one run of the outbox achieved. */
+export type Delivery = 'done' | 'more' | 'failed'
+
+const commitsPerBatch = 500
+const bytesPerBatch = 4 * 1024 * 1024
+
+/** The newest version the catalog has. */
+export function projectedVersion(world: World): number {
+  return Number(world.meta('projected') ?? world.identity.origin?.version ?? 0)
+}
+
+/** True when the catalog lacks a commit, or a change of the session's own row. */
+export function outboxHolds(world: World): boolean {
+  return projectedVersion(world) < world.head.version || world.meta('row') !== rowMark(world)
+}
+
+/** Sends one batch. Never throws: a catalog that is down or slow only makes it late. */
+export async function deliver(world: World, catalog: D1Database): Promise<Delivery> {
+  try {
+    const { fleet, session } = world.identity
+    const mark = rowMark(world)
+    const batch = nextBatch(world)
+    if (batch === null) {
+      await projectSession(catalog, { fleet, session, row: sessionRow(world) })
+      if (world.state === 'live') world.setMeta('row', mark)
+      return 'done'
+    }
+    const outcome = await project(catalog, batch)
+    // The session may have been deleted while the catalog was writing.
+    if (world.state !== 'live') return 'more'
+    if (!outcome.ok && outcome.code === 'gone') return 'done'
+    world.setMeta('projected', String(outcome.projected))
+    if (outcome.ok) world.setMeta('row', mark)
+    return outboxHolds(world) ? 'more' : 'done'
+  } catch (error) {
+    console.warn('the catalog could not be told', error instanceof Error ? error.message : 'unknown')
+    return 'failed'
+  }
+}
+
+/** Takes a deleted session out of the catalog, a bounded part at a time. */
+export async function withdraw(catalog: D1Database, fleet: string, session: string): Promise<Delivery> {
+  try {
+    return (await removeSession(catalog, fleet, session)).more ? 'more' : 'done'
+  } catch (error) {
+    console.warn('the catalog could not be told', error instanceof Error ? error.message : 'unknown')
+    return 'failed'
+  }
+}
+
+/** Changes whenever the session's row in the catalog would. */
+function rowMark(world: World): string {
+  return `${world.identity.updated_at}`
+}
+
+function sessionRow(world: World): SessionRow {
+  const { identity, head } = world
+  const { title, labels, created_at, expires_at, origin } = identity
+  return {
+    title, labels, created_at, expires_at, origin,
+    updated_at: updatedAt(world),
+    head_version: head.version,
+    digest: head.digest,
+  }
+}
+
+function nextBatch(world: World): ProjectionBatch | null {
+  const { sql, identity } = world
+  const from = projectedVersion(world) + 1
+  const rows = sql.exec<JournalRow>(
+    `SELECT ${commitColumns} FROM commits WHERE version >= ? ORDER BY version LIMIT ?`,
+    from, commitsPerBatch,
+  )
+  const commits: CommitRow[] = []
+  const events: EventRow[] = []
+  const changes: ChangeRow[] = []
+  let bytes = 0
+  for (const row of rows.toArray()) {
+    const { version, at, actor, message, cause } = row
+    const ops = changesOf(sql, row)
+    commits.push({
+      version, at, actor, message, cause,
+      digest: hex(row.digest),
+      ops: JSON.stringify(ops.map(({ op, ref }) => ({ op, ref }))),
+    })
+    for (const { ref, digest } of ops) {
+      const cut = ref.indexOf(':')
+      const kind = ref.slice(0, cut)
+      const key = ref.slice(cut + 1)
+      if (kind === 'log') events.push(...eventOf(sql, Number(key)))
+      else changes.push(changeOf(sql, kind, key, version, digest))
+    }
+    bytes += row.changes.length
+    for (const event of events.slice(-ops.length)) bytes += event.payload?.length ?? 0
+    for (const change of changes.slice(-ops.length)) bytes += change.value?.length ?? 0
+    if (bytes > bytesPerBatch) break
+  }
+  const last = commits.at(-1)
+  if (!last) return null
+  return { fleet: identity.fleet, session: identity.session, row: sessionRow(world), from, to: last.version, commits, events, changes }
+}
+
+function eventOf(sql: SqlStorage, seq: number): EventRow[] {
+  const row = sql.exec<LogRow>(`SELECT ${eventColumns} FROM events WHERE seq = ?`, seq).toArray()[0]
+  if (!row) return []
+  const { version, at, actor, type, lane, key, parent, text, blob, size, digest } = row
+  return [{ seq, version, at, actor, type, lane, key, parent, payload: text, blob, size, digest: hex(digest) }]
+}
+
+function changeOf(sql: SqlStorage, kind: string, key: string, version: number, digest: string | null): ChangeRow {
+  // What `formatRef` wrote begins with a kind.
+  const entry = digest === null ? null : entryOfVersion(sql, kind as EntryKind, key, version)
+  return { kind, key, version, value: entry?.text ?? null, blob: entry?.blob ?? null, size: entry?.size ?? 0, digest }
+}

@@ -1,0 +1,85 @@
+// Reading entries of any kind: one value, and pages by key with prefix and delimiter.
+
+import { fail, type Outcome } from '../protocol/errors.ts'
+import { hex } from '../crypto.ts'
+import { PageBuilder, valuePiece } from './pieces.ts'
+import type { At, EntryQuery, EntryRead, PageRead, Piece } from './rpc.ts'
+import { type Entry, entriesFrom, entryAt } from './store.ts'
+import { resolveAt } from './time.ts'
+import type { World } from './world.ts'
+
+type ListedKind = 'state' | 'file'
+
+export function readEntry(world: World, kind: ListedKind, key: string, at: At): Outcome<EntryRead> {
+  const resolved = resolveAt(world, at)
+  if (!resolved.ok) return resolved
+  const { version } = resolved
+  const entry = entryAt(world.sql, kind, key, version)
+  if (entry === null) return fail('not_found', `there is no such ${kind === 'file' ? 'file' : 'key'}`, { head: world.head.version })
+  const value = valuePiece(entry)
+  if (value === null) return fail('corrupt', `${kind}:${key} does not read back`)
+  return { ok: true, version, key, since: entry.since, digest: hex(entry.digest), value, size: entry.size }
+}
+
+export function listEntries(world: World, kind: ListedKind, query: EntryQuery): Outcome<PageRead> {
+  const resolved = resolveAt(world, query.at)
+  if (!resolved.ok) return resolved
+  const builder = new PageBuilder(query.limit)
+  for (const item of walk(world, kind, query, resolved.version)) {
+    const added =
+      'group' in item
+        ? builder.add(item.group, `{"prefix":${JSON.stringify(item.group)}}`)
+        : builder.add(item.key, ...entryPieces(kind, item))
+    if (!added) break
+  }
+  return { ok: true, ...builder.page(resolved.version) }
+}
+
+/** What a listing shows, in order: entries, and each folder once in place of all that lies in it. */
+function* walk(world: World, kind: ListedKind, query: EntryQuery, version: number): Generator<Entry | { group: string }> {
+  const { prefix, delimiter, within } = query
+  const cursor = typeof query.cursor === 'string' ? query.cursor : null
+  let group = delimiter !== null && cursor?.endsWith(delimiter) ? cursor : null
+  let bound = group === null ? (cursor ?? prefix) : after(group)
+  let inclusive = cursor === null
+  for (;;) {
+    let jumped = false
+    for (const entry of entriesFrom(world.sql, kind, bound, inclusive, version, world.head.version)) {
+      const { key } = entry
+      if (!key.startsWith(prefix)) return
+      inclusive = false
+      if (group !== null && key.startsWith(group)) continue
+      if (within !== null && !within.some((folder) => lies(key, folder))) continue
+      const cut = delimiter === null ? -1 : key.indexOf(delimiter, prefix.length)
+      if (delimiter === null || cut === -1) {
+        yield entry
+        continue
+      }
+      group = key.slice(0, cut + delimiter.length)
+      yield { group }
+      // Jump over what lies in the folder instead of reading it.
+      bound = after(group)
+      jumped = true
+      break
+    }
+    if (!jumped) return
+  }
+}
+
+/** Just above nearly every key that begins so; the few above it are recognised and passed over. */
+function after(prefix: string): string {
+  return `${prefix}\u{10FFFF}`
+}
+
+function lies(key: string, folder: string): boolean {
+  return folder === '' || key === folder || key.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
+}
+
+function entryPieces(kind: ListedKind, entry: Entry): Piece[] {
+  const value = valuePiece(entry)
+  const corrupt = value === null ? ',"corrupt":true' : ''
+  if (kind === 'state') return [`{"key":${JSON.stringify(entry.key)},"value":`, value ?? 'null', `,"since":${entry.since}${corrupt}}`]
+  // A file's own members follow its path; they are canonical JSON of a small object, never in R2.
+  const members = typeof value === 'string' ? `,${value.slice(1, -1)}` : ''
+  return [`{"path":${JSON.stringify(entry.key)}${members},"since":${entry.since}${corrupt}}`]
+}

@@ -1,0 +1,105 @@
+// Reading the log: pages by seq, one event, and the calls that still wait for a result.
+
+import { fail, type Outcome } from '../protocol/errors.ts'
+import { hex } from '../crypto.ts'
+import { PageBuilder, valuePiece } from './pieces.ts'
+import type { At, LogQuery, PageQuery, PageRead, Piece } from './rpc.ts'
+import { valueColumns } from './store.ts'
+import { resolveAt, rfc3339 } from './time.ts'
+import type { World } from './world.ts'
+
+export type EventRow = {
+  seq: number
+  version: number
+  at: number
+  actor: string
+  type: string
+  lane: string
+  key: string | null
+  parent: number | null
+  inputs: string | null
+  text: string | null
+  blob: string | null
+  size: number
+  salt: ArrayBuffer
+  digest: ArrayBuffer
+}
+
+export const eventColumns = `seq, version, at, actor, type, lane, key, parent, inputs, ${valueColumns}`
+
+export function listLog(world: World, query: LogQuery): Outcome<PageRead> {
+  const resolved = resolveAt(world, query.at)
+  if (!resolved.ok) return resolved
+  const { order, limit, type, lane } = query
+  const position = typeof query.cursor === 'number' ? query.cursor : null
+  const low = Math.max(query.after ?? 0, order === 'asc' ? (position ?? 0) : 0)
+  const newest = seqAt(world, resolved.version)
+  const before = query.before ?? newest + 1
+  const high = Math.min(before, newest + 1, order === 'desc' ? (position ?? newest + 1) : newest + 1)
+  const rows = world.sql.exec<EventRow>(
+    `SELECT ${eventColumns} FROM events
+     WHERE seq > ?1 AND seq < ?2 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR lane = ?4)
+     ORDER BY seq ${order === 'asc' ? 'ASC' : 'DESC'} LIMIT ?5`,
+    low, high, type, lane, limit + 1,
+  )
+  return page(rows, limit, resolved.version)
+}
+
+export function readEvent(
+  world: World,
+  seq: number,
+  at: At,
+): Outcome<{ version: number; since: number; digest: string; event: Piece[] }> {
+  const resolved = resolveAt(world, at)
+  if (!resolved.ok) return resolved
+  const row = world.sql.exec<EventRow>(`SELECT ${eventColumns} FROM events WHERE seq = ?`, seq).toArray()[0]
+  if (!row || row.version > resolved.version) return fail('not_found', `the log has no event ${seq}`)
+  if (valuePiece(row) === null) return fail('corrupt', `event ${seq} does not read back`)
+  return { ok: true, version: resolved.version, since: row.version, digest: hex(row.digest), event: eventPieces(row) }
+}
+
+/** Tool calls with no later result, oldest first. */
+export function pending(world: World, query: PageQuery): Outcome<PageRead> {
+  const resolved = resolveAt(world, query.at)
+  if (!resolved.ok) return resolved
+  const after = typeof query.cursor === 'number' ? query.cursor : 0
+  const rows = world.sql.exec<EventRow>(
+    `SELECT ${eventColumns} FROM events AS c
+     WHERE type = 'tool_call' AND call IS NOT NULL AND seq > ?1 AND seq <= ?2
+       AND NOT EXISTS (
+         SELECT 1 FROM events AS r
+         WHERE r.type = 'tool_result' AND r.call IS NOT NULL AND r.call = c.call AND r.seq > c.seq AND r.seq <= ?2)
+     ORDER BY seq LIMIT ?3`,
+    after, seqAt(world, resolved.version), query.limit + 1,
+  )
+  return page(rows, query.limit, resolved.version)
+}
+
+function page(rows: Iterable<EventRow>, limit: number, version: number): Outcome<PageRead> {
+  const builder = new PageBuilder(limit)
+  for (const row of rows) {
+    if (!builder.add(row.seq, ...eventPieces(row))) break
+  }
+  return { ok: true, ...builder.page(version) }
+}
+
+/** The newest event of a version. */
+export function seqAt(world: World, version: number): number {
+  const { head, sql } = world
+  if (version === head.version) return head.seq
+  return sql.exec<{ seq: number }>('SELECT seq FROM commits WHERE version = ?', version).toArray()[0]?.seq ?? 0
+}
+
+export function eventPieces(row: EventRow): Piece[] {
+  const { seq, version, at, actor, type, lane, key, parent, inputs } = row
+  const payload = valuePiece(row)
+  const optional =
+    (key === null ? '' : `,"key":${JSON.stringify(key)}`) +
+    (parent === null ? '' : `,"parent":${parent}`) +
+    (inputs === null ? '' : `,"from":${inputs}`) +
+    (payload === null ? ',"corrupt":true' : '')
+  const head =
+    `{"seq":${seq},"version":${version},"at":"${rfc3339(at)}","actor":${JSON.stringify(actor)},` +
+    `"type":${JSON.stringify(type)},"lane":"${lane}"${optional},"payload":`
+  return [head, payload ?? 'null', '}']
+}

@@ -1,0 +1,169 @@
+// The RPC surface of a Session object: all that the edge knows of it. Every method answers an Outcome, and none throws
+// for anything a caller did.
+
+import type { Canonical, Operation, Outcome, SessionPatch, SessionShown } from '../protocol/index.ts'
+
+/** A value too large for a row: its bytes are in R2 before it is named here. */
+export interface Spilled {
+  blob: string
+  size: number
+  salt: Uint8Array
+  digest: Uint8Array
+}
+
+/** A JSON value on its way into the object. */
+export type Value = Canonical | Spilled
+
+/** JSON text, or the name of a blob that holds a value's canonical text; a list of pieces, joined, is JSON. */
+export type Piece = string | { blob: string; size: number }
+
+/** Who asks, as far as the object must know. The edge has checked that they may. */
+export interface Caller {
+  actor: string
+  /** The lease token presented, if any. */
+  lease?: string
+  idempotency?: Idempotency
+}
+
+export interface Idempotency {
+  /** Route and key: the same key on another route is another key. */
+  key: string
+  /** SHA-256 of what was asked. */
+  request: Uint8Array
+}
+
+/** A point in a world's history. */
+export type At = { version: number } | { time: number } | { snapshot: string } | null
+
+type Spill<T, K extends string> = T extends Record<K, Canonical> ? Omit<T, K> & Record<K, Value> : T
+/** An operation as it crosses to the object: a large value has been moved to R2. */
+export type WireOperation = Spill<Spill<Operation, 'value'>, 'payload'> & {
+  /** The caller needs the entry to be there: its absence is `not_found` and nothing is written. */
+  must?: true
+  /** Condition by digest, for `If-Match`. */
+  match?: string
+}
+
+export interface CommitRequest {
+  ops: WireOperation[]
+  message?: string | undefined
+  cause?: Canonical | undefined
+  expect?: number | undefined
+  /** Blobs this caller has just put in R2, which the operations may name. */
+  blobs?: { sha256: string; size: number }[]
+}
+
+export interface Committed {
+  version: number
+  /** RFC 3339. */
+  at: string
+  digest: string
+  results: Record<string, unknown>[]
+  /** Indexes of the operations that made an entry where none was. */
+  created: number[]
+}
+
+export interface EntryRead {
+  version: number
+  key: string
+  since: number
+  digest: string
+  value: Piece
+  size: number
+}
+
+export interface PageRead {
+  version: number
+  /** Joined: the items, separated by commas. */
+  items: Piece[]
+  /** Where the next page begins, or null. */
+  next: string | number | null
+}
+
+export interface PageQuery {
+  at: At
+  limit: number
+  /** The last key or number of the page before. */
+  cursor: string | number | null
+}
+
+export interface LogQuery extends PageQuery {
+  after: number | null
+  before: number | null
+  order: 'asc' | 'desc'
+  type: string | null
+  lane: string | null
+  view: 'active' | 'all'
+}
+
+export interface EntryQuery extends PageQuery {
+  prefix: string
+  delimiter: string | null
+  /** Only keys below one of these; null means all. */
+  within: readonly string[] | null
+}
+
+export interface CommitQuery {
+  limit: number
+  cursor: string | number | null
+  after: number | null
+  before: number | null
+  order: 'asc' | 'desc'
+}
+
+export interface LeaseGrant {
+  epoch: number
+  token: string
+  expires_at: string
+}
+
+export interface SessionInit {
+  fleet: string
+  session: string
+  title?: string | undefined
+  labels?: Record<string, string> | undefined
+  expires_in?: number | undefined
+}
+
+/** A Session object as the edge holds it: these methods, and `fetch` for the tail's WebSocket. */
+export interface SessionStub extends SessionRpc {
+  fetch(url: string, init: RequestInit): Promise<Response>
+}
+
+export interface SessionRpc {
+  create(caller: Caller, init: SessionInit): Promise<Outcome<{ created: boolean; version: number; session: SessionShown }>>
+  describe(): Promise<Outcome<{ version: number; session: SessionShown }>>
+  patch(caller: Caller, patch: SessionPatch): Promise<Outcome<{ version: number; session: SessionShown }>>
+  destroy(): Promise<Outcome<object>>
+
+  commit(caller: Caller, request: CommitRequest): Promise<Outcome<Committed>>
+  listCommits(query: CommitQuery): Promise<Outcome<PageRead>>
+  readCommit(version: number): Promise<Outcome<{ version: number; digest: string; commit: Piece[] }>>
+
+  listLog(query: LogQuery): Promise<Outcome<PageRead>>
+  readEvent(seq: number, at: At): Promise<Outcome<{ version: number; since: number; digest: string; event: Piece[] }>>
+  pending(query: PageQuery): Promise<Outcome<PageRead>>
+
+  readEntry(kind: 'state' | 'file', key: string, at: At): Promise<Outcome<EntryRead>>
+  listEntries(kind: 'state' | 'file', query: EntryQuery): Promise<Outcome<PageRead>>
+
+  acquireLease(caller: Caller, request: { holder: string; ttl: number; steal: boolean }): Promise<Outcome<LeaseGrant & { version: number }>>
+  renewLease(token: string, ttl: number | undefined): Promise<Outcome<LeaseGrant & { version: number }>>
+  releaseLease(token: string): Promise<Outcome<{ version: number }>>
+
+  holdBlob(caller: Caller, blob: { sha256: string; size: number }): Promise<Outcome<{ version: number }>>
+  findBlob(sha256: string): Promise<Outcome<{ version: number; size: number }>>
+
+  /** Closes live tails of these keys and tokens. */
+  revoked(ids: string[]): Promise<void>
+}
+
+/** Carries the edge's question for a tail; the edge strips it from what clients send. */
+export const tailHeader = 'lares-tail'
+
+export interface TailRequest {
+  after: number | 'head' | null
+  chain: string[]
+  expires_at: number | null
+}
+

@@ -1,0 +1,182 @@
+// The working set of one commit: kinds change the world through it and never touch SQL. It moves what an entry was into the
+// past, seals values with salt and digest, counts, and remembers what each reference became.
+
+import type { Change } from '../protocol/digests.ts'
+import { eventValue, saltOf, valueDigest } from '../protocol/digests.ts'
+import type { ErrorCode, ErrorHints, Failure } from '../protocol/errors.ts'
+import { fail } from '../protocol/errors.ts'
+import { type EntryKind, formatRef } from '../protocol/refs.ts'
+import { hashes, hex } from '../crypto.ts'
+import type { Value } from './rpc.ts'
+import { currentEntry, type Entry, keysFrom } from './store.ts'
+import type { Counts, World } from './world.ts'
+
+/** Stops a commit: everything it did is undone. */
+export class Refusal extends Error {
+  readonly failure: Failure
+  constructor(code: ErrorCode, detail: string, hints: ErrorHints = {}) {
+    super(detail)
+    this.failure = fail(code, detail, hints)
+  }
+}
+
+export interface NewEvent {
+  type: string
+  lane: string
+  payload: Value
+  key?: string | undefined
+  parent?: number | undefined
+  call?: string | undefined
+}
+
+interface Sealed {
+  text: string | null
+  blob: string | null
+  size: number
+  salt: Uint8Array
+  digest: Uint8Array
+}
+
+const counted: Record<EntryKind, keyof Counts | null> = {
+  state: 'states',
+  file: 'files',
+  memory: 'memories',
+  row: 'rows',
+  table: null,
+  view: null,
+}
+
+export class Transaction {
+  readonly world: World
+  readonly version: number
+  readonly at: number
+  readonly actor: string
+  /** What each reference became, in the order in which they were first touched. */
+  readonly changes = new Map<string, Change>()
+  readonly counts: Counts
+  seq: number
+  /** The operation being applied, as its changes will name it, and its inputs. */
+  #op = ''
+  #from: readonly string[] | undefined
+
+  constructor(world: World, at: number, actor: string) {
+    const { head } = world
+    this.world = world
+    this.version = head.version + 1
+    this.at = at
+    this.actor = actor
+    this.counts = { ...head.counts }
+    this.seq = head.seq
+  }
+
+  /** Names the operation to which the changes that follow belong. */
+  begin(op: string, from: readonly string[] | undefined): void {
+    this.#op = op
+    this.#from = from
+  }
+
+  append(event: NewEvent): number {
+    const seq = ++this.seq
+    const { text, blob, size, salt, digest } = this.#sealEvent(event)
+    const { type, lane, key = null, parent = null, call = null } = event
+    this.world.sql.exec(
+      `INSERT INTO events (seq, version, at, actor, type, lane, key, parent, call, inputs, value, blob, size, salt, digest)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?, ?, ?)`,
+      seq, this.version, this.at, this.actor, type, lane, key, parent, call, this.#inputs(), text, blob, size, salt, digest,
+    )
+    this.counts.bytes += size
+    this.#changed(formatRef('log', seq), hex(digest))
+    return seq
+  }
+
+  get(kind: EntryKind, key: string): Entry | null {
+    return currentEntry(this.world.sql, kind, key)
+  }
+
+  /** Keys of a kind that begin with a prefix, in order, as they are now. */
+  keys(kind: EntryKind, prefix: string): string[] {
+    return keysFrom(this.world.sql, kind, prefix)
+  }
+
+  /**
+   * Writes an entry. Answers true when there was none.
+   *
+   * @param weight bytes it stands for in the session's total, where that is not its own length
+   */
+  put(kind: EntryKind, key: string, value: Value, weight?: number): boolean {
+    const { sql } = this.world
+    const { text, blob, size: length, salt, digest } = this.#seal(value)
+    const size = weight ?? length
+    const before = this.#retire(kind, key)
+    sql.exec(
+      `INSERT INTO entries (kind, key, since, inputs, value, blob, size, salt, digest)
+       VALUES (?, ?, ?, ?, jsonb(?), ?, ?, ?, ?)
+       ON CONFLICT (kind, key) DO UPDATE SET since = excluded.since, inputs = excluded.inputs, value = excluded.value,
+         blob = excluded.blob, size = excluded.size, salt = excluded.salt, digest = excluded.digest`,
+      kind, key, this.version, this.#inputs(), text, blob, size, salt, digest,
+    )
+    this.#count(kind, before === null ? 1 : 0, size - (before?.size ?? 0))
+    this.#changed(formatRef(kind, key), hex(digest))
+    return before === null
+  }
+
+  /** Takes an entry away. Answers false when there was none. */
+  remove(kind: EntryKind, key: string): boolean {
+    const before = this.#retire(kind, key)
+    if (before === null) return false
+    this.world.sql.exec('DELETE FROM entries WHERE kind = ? AND key = ?', kind, key)
+    this.#count(kind, -1, -before.size)
+    this.#changed(formatRef(kind, key), null)
+    return true
+  }
+
+  /** Records an operation that found nothing to change. */
+  untouched(ref: string): void {
+    this.#changed(ref, null)
+  }
+
+  /** Keeps what the entry was, unless this very commit wrote it: between two versions there is nothing to go back to. */
+  #retire(kind: EntryKind, key: string): { size: number } | null {
+    const { sql } = this.world
+    const row = sql
+      .exec<{ since: number; size: number }>('SELECT since, size FROM entries WHERE kind = ? AND key = ?', kind, key)
+      .toArray()[0]
+    if (!row) return null
+    if (row.since < this.version) {
+      sql.exec(
+        `INSERT INTO past (kind, key, since, until, inputs, value, blob, size, salt, digest)
+         SELECT kind, key, since, ?, inputs, value, blob, size, salt, digest FROM entries WHERE kind = ? AND key = ?`,
+        this.version, kind, key,
+      )
+    }
+    return row
+  }
+
+  #seal(value: Value): Sealed {
+    if (typeof value !== 'string') return { text: null, ...value }
+    const salt = saltOf(hashes, this.world.saltKey, value)
+    return { text: value, blob: null, size: Buffer.byteLength(value), salt, digest: valueDigest(hashes, salt, value) }
+  }
+
+  #sealEvent({ payload, ...event }: NewEvent): Sealed {
+    if (typeof payload !== 'string') return { text: null, ...payload }
+    const text = eventValue({ ...event, payload })
+    const salt = saltOf(hashes, this.world.saltKey, text)
+    return { text: payload, blob: null, size: Buffer.byteLength(payload), salt, digest: valueDigest(hashes, salt, text) }
+  }
+
+  #inputs(): string | null {
+    return this.#from === undefined || this.#from.length === 0 ? null : JSON.stringify(this.#from)
+  }
+
+  #changed(ref: string, digest: string | null): void {
+    const from = this.#from
+    this.changes.set(ref, from === undefined ? { op: this.#op, ref, digest } : { op: this.#op, ref, digest, from })
+  }
+
+  #count(kind: EntryKind, entries: number, bytes: number): void {
+    const counter = counted[kind]
+    if (counter !== null) this.counts[counter] += entries
+    this.counts.bytes += bytes
+  }
+}

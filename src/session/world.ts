@@ -1,0 +1,191 @@
+// What one object knows about its world: the head, who the session is, the lease. Everything here is a cache of rows, so
+// that a write reads nothing it already knows; it is only ever changed after the rows are.
+
+import { fail, type Failure } from '../protocol/errors.ts'
+import { genesis } from '../protocol/digests.ts'
+import { hex, saltKeyOf } from '../crypto.ts'
+import { type Lease, noLease } from './lease.ts'
+import { migrate, schemaVersion, storedSchema } from './schema.ts'
+
+/** What the newest commit left behind. */
+export interface Head {
+  version: number
+  /** The newest event. */
+  seq: number
+  at: number
+  /** Hex. */
+  digest: string
+  counts: Counts
+  /** The last epoch under which the holder wrote, and when. */
+  epoch: number
+  heldAt: number
+}
+
+export interface Counts {
+  states: number
+  files: number
+  memories: number
+  rows: number
+  bytes: number
+}
+
+/** Who the session is; kept as one row. */
+export interface Identity {
+  fleet: string
+  session: string
+  title: string | null
+  labels: Record<string, string>
+  created_at: number
+  updated_at: number
+  expires_at: number | null
+  retention: { versions: number | null; days: number | null }
+  origin: { session: string; version: number } | null
+  /** Hex; fixed at creation, so that digests outlive a change of secrets. */
+  salt_key: string
+}
+
+interface Loaded {
+  identity: Identity
+  head: Head
+  lease: Lease
+  saltKey: Uint8Array
+}
+
+export class World {
+  readonly storage: DurableObjectStorage
+  readonly sql: SqlStorage
+  #loaded: Loaded | null = null
+  #state: 'new' | 'live' | 'deleted'
+
+  /** @throws NewerSchema when the object was written by a newer Lares. */
+  constructor(storage: DurableObjectStorage) {
+    this.storage = storage
+    this.sql = storage.sql
+    const schema = storedSchema(this.sql)
+    if (schema === 0) {
+      this.#state = 'new'
+      return
+    }
+    migrate(storage, schema)
+    this.#state = this.meta('deleted') === null ? 'live' : 'deleted'
+  }
+
+  /** Why this session cannot be used, or null. A session that has expired is gone, also before anything removed it. */
+  closed(): Failure | null {
+    if (this.#state === 'new') return fail('not_found', 'no such session')
+    if (this.#state === 'deleted') return fail('gone', 'the session was deleted')
+    const { expires_at } = this.identity
+    if (expires_at !== null && expires_at <= Date.now()) return fail('gone', 'the session has expired')
+    return null
+  }
+
+  get state(): 'new' | 'live' | 'deleted' {
+    return this.#state
+  }
+
+  get identity(): Identity {
+    return this.#load().identity
+  }
+
+  get head(): Head {
+    return this.#load().head
+  }
+
+  set head(head: Head) {
+    this.#load().head = head
+  }
+
+  get lease(): Lease {
+    return this.#load().lease
+  }
+
+  get saltKey(): Uint8Array {
+    return this.#load().saltKey
+  }
+
+  /** Makes the tables and the session's row. */
+  found(identity: Omit<Identity, 'salt_key'>, digestSecret: string): void {
+    const saltKey = hex(saltKeyOf(digestSecret, identity.fleet))
+    this.storage.transactionSync(() => {
+      migrate(this.storage, 0)
+      this.setMeta('session', JSON.stringify({ ...identity, salt_key: saltKey }))
+    })
+    this.#state = 'live'
+    this.#loaded = null
+  }
+
+  saveIdentity(identity: Identity): void {
+    this.setMeta('session', JSON.stringify(identity))
+    this.#load().identity = identity
+  }
+
+  saveLease(lease: Lease): void {
+    this.setMeta('lease', JSON.stringify(lease))
+    this.#load().lease = lease
+  }
+
+  /** Drops everything but the fact that there was a session of this name. */
+  bury(): void {
+    const { fleet, session } = this.identity
+    this.storage.transactionSync(() => {
+      const tables = this.sql
+        .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+        .toArray()
+      for (const { name } of tables) this.sql.exec(`DROP TABLE "${name}"`)
+      this.sql.exec('CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID')
+      this.setMeta('schema', String(schemaVersion))
+      this.setMeta('deleted', JSON.stringify({ fleet, session, at: Date.now() }))
+    })
+    this.#state = 'deleted'
+    this.#loaded = null
+  }
+
+  meta(key: string): string | null {
+    return this.sql.exec<{ value: string }>('SELECT value FROM meta WHERE key = ?', key).toArray()[0]?.value ?? null
+  }
+
+  setMeta(key: string, value: string): void {
+    this.sql.exec('INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value', key, value)
+  }
+
+  #load(): Loaded {
+    if (this.#loaded) return this.#loaded
+    const identity: Identity = JSON.parse(this.meta('session') ?? 'null')
+    const lease = this.meta('lease')
+    this.#loaded = {
+      identity,
+      head: readHead(this.sql),
+      lease: lease === null ? noLease : JSON.parse(lease),
+      saltKey: Buffer.from(identity.salt_key, 'hex'),
+    }
+    return this.#loaded
+  }
+
+  /** Forgets what was cached, so that the rows speak again. */
+  reload(): void {
+    this.#loaded = null
+  }
+}
+
+interface HeadRow extends Record<string, SqlStorageValue> {
+  version: number
+  seq: number
+  at: number
+  digest: ArrayBuffer
+  states: number
+  files: number
+  memories: number
+  rows: number
+  bytes: number
+  epoch: number
+  held_at: number
+}
+
+function readHead(sql: SqlStorage): Head {
+  const row = sql.exec<HeadRow>('SELECT * FROM commits ORDER BY version DESC LIMIT 1').toArray()[0]
+  if (!row) return { version: 0, seq: 0, at: 0, digest: genesis, counts: noCounts, epoch: 0, heldAt: 0 }
+  const { version, seq, at, digest, states, files, memories, rows, bytes, epoch, held_at } = row
+  return { version, seq, at, digest: hex(digest), counts: { states, files, memories, rows, bytes }, epoch, heldAt: held_at }
+}
+
+export const noCounts: Counts = { states: 0, files: 0, memories: 0, rows: 0, bytes: 0 }
