@@ -4,6 +4,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { node } from './install.mjs'
+import { whenOrphaned } from './orphan.mjs'
 import { root } from './root.mjs'
 
 /** No tool phones home or looks for its own updates: everything works offline and says only what matters. */
@@ -37,5 +38,6 @@ export function bin(name, command = name) {
 export function become(file, args) {
   const child = spawn(node, [file, ...args], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  whenOrphaned(() => child.kill('SIGTERM'))
   child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 143)))
 }
