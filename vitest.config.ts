@@ -1,7 +1,6 @@
 // Two kinds of test. Most run inside workerd, next to the code they test, with real objects, D1 and R2. Files
 // named *.node.test.ts run in plain Node: they see the edge as its users do, over HTTP, and may kill it.
 
-import { existsSync } from 'node:fs'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
@@ -13,22 +12,13 @@ export default defineConfig({
       {
         plugins: [
           cloudflareTest(async () => ({
-            // Until src/index.ts is there, pure tests run without a Worker.
-            ...(existsSync('src/index.ts') ? { wrangler: { configPath: './wrangler.toml' } } : {}),
+            wrangler: { configPath: './wrangler.toml' },
             miniflare: {
-              ...(existsSync('src/index.ts')
-                ? {}
-                : {
-                    compatibilityDate: '2026-11-01',
-                    compatibilityFlags: ['nodejs_compat'],
-                    d1Databases: ['CATALOG'],
-                    r2Buckets: ['BLOBS'],
-                  }),
               bindings: {
                 LARES_ROOT_KEY: 'test-root-key',
                 LARES_SIGNING_SECRET: 'dGVzdC1zaWduaW5nLXNlY3JldC0zMi1ieXRlcy1sb25n',
                 LARES_DIGEST_SECRET: 'dGVzdC1kaWdlc3Qtc2VjcmV0LTMyLWJ5dGVzLWxvbmch',
-                TEST_MIGRATIONS: existsSync('migrations') ? await readD1Migrations('./migrations') : [],
+                TEST_MIGRATIONS: await readD1Migrations('./migrations'),
               },
             },
           })),
@@ -41,6 +31,7 @@ export default defineConfig({
           // One runtime for all files: starting one per file costs more than most files take.
           isolate: false,
           maxWorkers: 1,
+          sequence: { groupOrder: 0 },
           ...timeouts,
         },
       },
@@ -51,6 +42,7 @@ export default defineConfig({
           include: ['test/**/*.node.test.ts'],
           // Each of these starts a whole edge, and the machine that runs them may have two cores.
           maxWorkers: 2,
+          sequence: { groupOrder: 1 },
           ...timeouts,
         },
       },
