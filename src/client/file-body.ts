@@ -7,6 +7,8 @@ import { numberIn } from './headers.ts'
 /** A file's attributes, from the headers of its answer. */
 export class FileHead {
   readonly path: string
+  /** SHA-256 of the bytes, hex. */
+  readonly blob: string
   readonly type: string
   /** Bytes of the whole file. */
   readonly size: number
@@ -22,6 +24,7 @@ export class FileHead {
 
   constructor(path: string, headers: Headers) {
     this.path = path
+    this.blob = headers.get('lares-blob') ?? ''
     this.type = headers.get('content-type') ?? 'application/octet-stream'
     this.size = numberIn(headers, 'content-length') ?? 0
     this.mode = headers.get('lares-mode') ?? '100644'
