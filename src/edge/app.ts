@@ -2,7 +2,7 @@
 
 import { Hono } from 'hono'
 import { FleetUnavailable } from '../auth/fleet-view.ts'
-import { fail, type Failure } from '../protocol/errors.ts'
+import { type Failure, fail } from '../protocol/errors.ts'
 import { blobRoutes } from './blobs.ts'
 import { commitRoutes } from './commits.ts'
 import type { EdgeEnv } from './context.ts'
@@ -37,7 +37,9 @@ export function createApp(): Hono<EdgeEnv> {
   tailRoutes(app)
   fleetRoutes(app)
 
-  app.notFound((c) => replyFailure(c, fail('not_found', 'there is no such resource, or it has no such method')))
+  app.notFound((c) =>
+    replyFailure(c, fail('not_found', 'there is no such resource, or it has no such method')),
+  )
   app.onError((error, c) => replyFailure(c, failureOf(error, c.get('requestId'))))
   return app
 }
@@ -64,5 +66,7 @@ function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (Reflect.get(error, 'retryable') === true || Reflect.get(error, 'overloaded') === true) return true
   if (Reflect.get(error, 'durableObjectReset') === true) return true
-  return /D1_ERROR|Network connection lost|internal error; reference|Durable Object .* (reset|overloaded)/i.test(error.message)
+  return /D1_ERROR|Network connection lost|internal error; reference|Durable Object .* (reset|overloaded)/i.test(
+    error.message,
+  )
 }

@@ -1,8 +1,8 @@
 // `…/blobs/{sha256}`: bytes without a name yet, so that one commit can name them together with everything else.
 
 import type { Hono } from 'hono'
-import { can } from '../auth/scopes.ts'
 import type { Principal } from '../auth/principal.ts'
+import { can } from '../auth/scopes.ts'
 import { putBlob } from '../media/blobs.ts'
 import { blobKey } from '../media/keys.ts'
 import { fail } from '../protocol/errors.ts'
@@ -34,7 +34,8 @@ export function blobRoutes(app: Hono<EdgeEnv>): void {
     const found = await stub.findBlob(sha256)
     if (!found.ok) return replyFailure(c, found)
     const object = c.req.method === 'HEAD' ? null : await c.env.BLOBS.get(blobKey(who.fleet, sha256))
-    if (object === null && c.req.method !== 'HEAD') throw new Problem(fail('corrupt', 'the bytes of this blob are missing'))
+    if (object === null && c.req.method !== 'HEAD')
+      throw new Problem(fail('corrupt', 'the bytes of this blob are missing'))
     return reply(c, object?.body ?? null, {
       version: found.version,
       headers: {
@@ -55,6 +56,7 @@ function mayUpload(who: Principal): boolean {
 
 function digestOf(c: EdgeContext): string {
   const sha256 = c.req.param('sha256') ?? ''
-  if (!sha256Pattern.test(sha256)) throw new Problem(fail('invalid', 'not a SHA-256 in lowercase hex', { pointer: 'sha256' }))
+  if (!sha256Pattern.test(sha256))
+    throw new Problem(fail('invalid', 'not a SHA-256 in lowercase hex', { pointer: 'sha256' }))
   return sha256
 }

@@ -9,12 +9,20 @@ import type { EdgeContext } from './context.ts'
 import { Problem } from './reply.ts'
 
 /** The request's JSON, checked and turned into what the schema makes of it. */
-export async function readBody<S extends z.ZodType>(c: EdgeContext, schema: S, text?: string): Promise<z.output<S>> {
+export async function readBody<S extends z.ZodType>(
+  c: EdgeContext,
+  schema: S,
+  text?: string,
+): Promise<z.output<S>> {
   return check(schema, parse(text ?? (await readText(c))))
 }
 
 /** A body that may be left out: then it is `{}`. */
-export async function readOptionalBody<S extends z.ZodType>(c: EdgeContext, schema: S, text?: string): Promise<z.output<S>> {
+export async function readOptionalBody<S extends z.ZodType>(
+  c: EdgeContext,
+  schema: S,
+  text?: string,
+): Promise<z.output<S>> {
   const sent = text ?? (await readText(c))
   return check(schema, sent === '' ? {} : parse(sent))
 }
@@ -72,6 +80,7 @@ export function check<S extends z.ZodType>(schema: S, value: unknown): z.output<
   const issue = parsed.error.issues[0]
   const limit: unknown = issue?.code === 'custom' ? issue.params?.limit : undefined
   const at = issuePointer(parsed.error)
-  if (typeof limit === 'number') throw new Problem(fail('too_large', issue?.message ?? '', { pointer: at, limit }))
+  if (typeof limit === 'number')
+    throw new Problem(fail('too_large', issue?.message ?? '', { pointer: at, limit }))
   throw new Problem(fail('invalid', issue?.message ?? 'not well-formed', { pointer: at }))
 }

@@ -1,7 +1,7 @@
 // The caller as the object needs to know it: actor, lease token, idempotency.
 
-import type { Caller } from '../session/rpc.ts'
 import { hashes } from '../crypto.ts'
+import type { Caller } from '../session/rpc.ts'
 import type { EdgeContext } from './context.ts'
 import { idempotencyKey } from './door.ts'
 
@@ -17,7 +17,10 @@ export function callerOf(c: EdgeContext, asked: string): Caller {
   if (key !== null) {
     const route = `${c.req.method} ${c.req.path}`
     const conditions = `${c.req.header('if-match') ?? ''}\n${c.req.header('if-none-match') ?? ''}`
-    caller.idempotency = { key: `${route}\n${key}`, request: hashes.sha256(`${route}\n${conditions}\n`, asked) }
+    caller.idempotency = {
+      key: `${route}\n${key}`,
+      request: hashes.sha256(`${route}\n${conditions}\n`, asked),
+    }
   }
   return caller
 }

@@ -1,11 +1,11 @@
 // `…/commits`: the door through which everything is written, and the journal of what was.
 
 import type { Hono } from 'hono'
-import { canReadFile, canWriteFile, can } from '../auth/scopes.ts'
+import type { Principal } from '../auth/principal.ts'
+import { can, canReadFile, canWriteFile } from '../auth/scopes.ts'
 import { fail } from '../protocol/errors.ts'
 import { commitBody, type Operation } from '../protocol/ops.ts'
 import { parseWhole } from '../protocol/paging.ts'
-import type { Principal } from '../auth/principal.ts'
 import type { CommitRequest } from '../session/rpc.ts'
 import { readBody, readText } from './body.ts'
 import { callerOf } from './caller.ts'

@@ -40,11 +40,21 @@ export function sessionRoute(
   handle: (visit: Visit) => Promise<Response>,
 ): void {
   const full = `/v1/sessions/:s${path}`
-  app.on(method.toUpperCase(), full, admitted(need, async (c) => handle(visitOf(c))))
+  app.on(
+    method.toUpperCase(),
+    full,
+    admitted(need, async (c) => handle(visitOf(c))),
+  )
 }
 
 /** A route of the fleet or of the operator. */
-export function fleetRoute(app: Hono<EdgeEnv>, method: Method, path: string, need: RouteNeed, handle: Handler): void {
+export function fleetRoute(
+  app: Hono<EdgeEnv>,
+  method: Method,
+  path: string,
+  need: RouteNeed,
+  handle: Handler,
+): void {
   app.on(method.toUpperCase(), path, admitted(need, handle))
 }
 
@@ -67,7 +77,8 @@ async function identify(c: EdgeContext): Promise<Principal> {
   const who =
     remembered(credential, fleetHeader, now) ??
     (await authenticate(c.env, credential, fleetHeader, now, (promise) => c.executionCtx.waitUntil(promise)))
-  if (who === null) throw new Problem(fail('unauthenticated', 'send a valid key or token as Authorization: Bearer'))
+  if (who === null)
+    throw new Problem(fail('unauthenticated', 'send a valid key or token as Authorization: Bearer'))
   // The root key names its fleet itself; a misspelt one must not become a fleet of its own.
   if (who.root && who.fleet !== DEFAULT_FLEET && c.req.param('s') !== undefined) {
     if (!(await fleetExists(c.env, who.fleet, now))) throw new Problem(fail('not_found', 'no such fleet'))
@@ -78,7 +89,9 @@ async function identify(c: EdgeContext): Promise<Principal> {
 function require(who: Principal, need: RouteNeed): void {
   if (need === 'any') return
   if (need === 'root' ? who.root : can(who, need)) return
-  throw new Problem(fail('forbidden', need === 'root' ? 'this takes the root key' : `this needs the scope ${need}`))
+  throw new Problem(
+    fail('forbidden', need === 'root' ? 'this takes the root key' : `this needs the scope ${need}`),
+  )
 }
 
 /** A second scope that only some requests to a route need. */
@@ -87,7 +100,8 @@ export function requireScope(who: Principal, need: Need): void {
 }
 
 function requireVisible(who: Principal, session: string): void {
-  if (!sessionIdPattern.test(session)) throw new Problem(fail('invalid', 'not a session id', { pointer: 'session' }))
+  if (!sessionIdPattern.test(session))
+    throw new Problem(fail('invalid', 'not a session id', { pointer: 'session' }))
   if (!sees(who, session)) throw new Problem(fail('not_found', 'no such session'))
 }
 
@@ -97,9 +111,17 @@ function visitOf(c: EdgeContext): Visit {
   return { c, who, session, stub: sessionStub(c, who.fleet, session) }
 }
 
-export function sessionStub(c: EdgeContext, fleet: string, session: string, locationHint?: DurableObjectLocationHint): SessionStub {
+export function sessionStub(
+  c: EdgeContext,
+  fleet: string,
+  session: string,
+  locationHint?: DurableObjectLocationHint,
+): SessionStub {
   const { SESSION } = c.env
-  const stub = SESSION.get(SESSION.idFromName(`${fleet}/${session}`), locationHint === undefined ? {} : { locationHint })
+  const stub = SESSION.get(
+    SESSION.idFromName(`${fleet}/${session}`),
+    locationHint === undefined ? {} : { locationHint },
+  )
   // The edge knows the object by its RPC type alone; the platform's own mapping of it loses JSON of unknown shape.
   return stub as unknown as SessionStub
 }
@@ -120,7 +142,11 @@ export function idempotencyKey(c: EdgeContext): string | null {
   const key = c.req.header('idempotency-key')
   if (key === undefined) return null
   if (key === '' || key.length > limits.idempotencyKey) {
-    throw new Problem(fail('invalid', `an Idempotency-Key has 1 to ${limits.idempotencyKey} characters`, { pointer: 'Idempotency-Key' }))
+    throw new Problem(
+      fail('invalid', `an Idempotency-Key has 1 to ${limits.idempotencyKey} characters`, {
+        pointer: 'Idempotency-Key',
+      }),
+    )
   }
   return key
 }

@@ -3,9 +3,9 @@
 
 import type { Hono } from 'hono'
 import { canReadFile, canWriteFile, fileListPrefixes } from '../auth/scopes.ts'
-import { blobKey } from '../media/keys.ts'
 import { putBlob } from '../media/blobs.ts'
 import { contentDisposition } from '../media/disposition.ts'
+import { blobKey } from '../media/keys.ts'
 import { parseRange } from '../media/range.ts'
 import { fail } from '../protocol/errors.ts'
 import { limits } from '../protocol/limits.ts'
@@ -28,7 +28,8 @@ export function fileRoutes(app: Hono<EdgeEnv>): void {
   sessionRoute(app, 'delete', '/files/*', 'any', async ({ c, who, stub }) => {
     readQuery(c, [])
     const path = pathOf(c)
-    if (!canWriteFile(who, path)) throw new Problem(fail('forbidden', 'the credential does not allow writing this file'))
+    if (!canWriteFile(who, path))
+      throw new Problem(fail('forbidden', 'the credential does not allow writing this file'))
     const ops = [{ op: 'file.delete' as const, path, must: true as const, ...preconditions(c) }]
     const outcome = await stub.commit(callerOf(c, ''), { ops })
     if (!outcome.ok) return replyFailure(c, outcome)
@@ -124,7 +125,8 @@ async function serve(
 async function write({ c, who, stub }: Visit): Promise<Response> {
   readQuery(c, [])
   const path = pathOf(c)
-  if (!canWriteFile(who, path)) throw new Problem(fail('forbidden', 'the credential does not allow writing this file'))
+  if (!canWriteFile(who, path))
+    throw new Problem(fail('forbidden', 'the credential does not allow writing this file'))
   const asked = check(filePut, {
     op: 'file.put',
     path,
@@ -133,7 +135,12 @@ async function write({ c, who, stub }: Visit): Promise<Response> {
     mode: c.req.header('lares-mode'),
     mtime: c.req.header('lares-mtime'),
   })
-  const stored = await putBlob(c.env, who.fleet, await readBytes(c.req.raw, limits.smallFileBytes), c.req.header('content-digest'))
+  const stored = await putBlob(
+    c.env,
+    who.fleet,
+    await readBytes(c.req.raw, limits.smallFileBytes),
+    c.req.header('content-digest'),
+  )
   if (!stored.ok) return replyFailure(c, stored)
   const op = { ...asked, blob: stored.sha256, ...preconditions(c) }
   const outcome = await stub.commit(callerOf(c, JSON.stringify(op)), { ops: [op], blobs: [stored] })

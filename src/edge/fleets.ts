@@ -5,7 +5,7 @@ import { createFleet, createKey, deleteKey, revokeToken } from '../auth/admin.ts
 import { sees } from '../auth/scopes.ts'
 import { mint } from '../auth/tokens.ts'
 import { listFleetCommits } from '../catalog/index.ts'
-import { fail, type Failure } from '../protocol/errors.ts'
+import { type Failure, fail } from '../protocol/errors.ts'
 import { fleetPattern } from '../protocol/names.ts'
 import { decodeCursor, encodeCursor } from '../protocol/paging.ts'
 import { keyBody, tokenBody } from '../protocol/resources.ts'
@@ -20,7 +20,9 @@ export function fleetRoutes(app: Hono<EdgeEnv>): void {
     readQuery(c, [])
     const fleet = fleetOf(c)
     const made = await createFleet(c.env, fleet)
-    return made.ok ? replyJson(c, { fleet }, { status: made.created ? 201 : 200 }) : replyFailure(c, fail(made.code, made.detail))
+    return made.ok
+      ? replyJson(c, { fleet }, { status: made.created ? 201 : 200 })
+      : replyFailure(c, fail(made.code, made.detail))
   })
 
   fleetRoute(app, 'post', '/v1/fleets/:f/keys', 'root', async (c) => {
@@ -28,7 +30,11 @@ export function fleetRoutes(app: Hono<EdgeEnv>): void {
     const { label } = await readOptionalBody(c, keyBody)
     const made = await createKey(c.env, fleetOf(c), label ?? null)
     if (!made.ok) return replyFailure(c, fail(made.code, 'no such fleet'))
-    return replyJson(c, { key: made.key, id: made.id }, { status: 201, headers: { 'cache-control': 'no-store' } })
+    return replyJson(
+      c,
+      { key: made.key, id: made.id },
+      { status: 201, headers: { 'cache-control': 'no-store' } },
+    )
   })
 
   fleetRoute(app, 'delete', '/v1/fleets/:f/keys/:id', 'root', async (c) => {
@@ -62,14 +68,18 @@ export function fleetRoutes(app: Hono<EdgeEnv>): void {
     // `after` takes what `next` gave, here as well as `cursor` does everywhere.
     const raw = query.get('cursor') ?? query.get('after')
     const after = raw === undefined || raw === '' ? null : decodeCursor('activity', raw)
-    if (raw !== undefined && raw !== '' && typeof after !== 'string') throw invalid('this is no cursor of this list', 'after')
+    if (raw !== undefined && raw !== '' && typeof after !== 'string')
+      throw invalid('this is no cursor of this list', 'after')
     const page = await listFleetCommits(c.env.CATALOG, who.fleet, {
       limit: readLimit(query),
       after: typeof after === 'string' ? after : null,
       visible: { pattern: who.sessions, matches: (session) => sees(who, session) },
     })
     if (!page.ok) throw invalid('this is no cursor of this list', 'after')
-    return replyJson(c, { items: page.items, next: page.next === null ? null : encodeCursor('activity', page.next) })
+    return replyJson(c, {
+      items: page.items,
+      next: page.next === null ? null : encodeCursor('activity', page.next),
+    })
   })
 }
 

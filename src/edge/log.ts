@@ -1,16 +1,25 @@
 // `…/log`: appending without the ceremony of a commit, and reading by seq, with a wait for what is to come.
 
 import type { Hono } from 'hono'
-import { logBody } from '../protocol/resources.ts'
+import { fail } from '../protocol/errors.ts'
 import { limits } from '../protocol/limits.ts'
 import { parseWhole } from '../protocol/paging.ts'
-import { fail } from '../protocol/errors.ts'
+import { logBody } from '../protocol/resources.ts'
 import { readBody, readText } from './body.ts'
 import { commitOps } from './commits.ts'
 import type { EdgeEnv } from './context.ts'
 import { sessionRoute, type Visit } from './door.ts'
 import { isKnown, readHeaders, replyPage } from './lists.ts'
-import { invalid, type Query, readAt, readChoice, readCursor, readLimit, readQuery, readWhole } from './query.ts'
+import {
+  invalid,
+  type Query,
+  readAt,
+  readChoice,
+  readCursor,
+  readLimit,
+  readQuery,
+  readWhole,
+} from './query.ts'
 import { Problem, reply, replyEmpty, replyFailure, replyJson } from './reply.ts'
 import { fill } from './spill.ts'
 import { nextCommit } from './wait.ts'
@@ -38,7 +47,11 @@ export function logRoutes(app: Hono<EdgeEnv>): void {
     if (!read.ok) return replyFailure(c, read)
     const { version } = read
     const etag = `"${read.digest}"`
-    const headers = { ...readHeaders(at !== null && 'version' in at), etag, 'lares-since': String(read.since) }
+    const headers = {
+      ...readHeaders(at !== null && 'version' in at),
+      etag,
+      'lares-since': String(read.since),
+    }
     if (isKnown(c.req.header('if-none-match'), etag)) return replyEmpty(c, 304, { version, headers })
     return reply(c, fill(c.env, who.fleet, read.event), { version, headers })
   })
@@ -50,12 +63,20 @@ async function append(visit: Visit): Promise<Response> {
   const text = await readText(c)
   const body = await readBody(c, logBody, text)
   const events = 'events' in body ? body.events : [body]
-  const outcome = await commitOps(visit, text, events.map((event) => ({ op: 'log.append' as const, ...event })))
+  const outcome = await commitOps(
+    visit,
+    text,
+    events.map((event) => ({ op: 'log.append' as const, ...event })),
+  )
   if (!outcome.ok) return replyFailure(c, atEvents(outcome, 'events' in body))
   const { version, at, digest, results } = outcome
   const shown = events.map(({ type, lane, key, parent }, index) => ({
     seq: results[index]?.seq,
-    version, at, actor: who.actor, type, lane,
+    version,
+    at,
+    actor: who.actor,
+    type,
+    lane,
     ...(key === undefined ? {} : { key }),
     ...(parent === undefined ? {} : { parent }),
   }))
@@ -65,12 +86,26 @@ async function append(visit: Visit): Promise<Response> {
 /** The commit points at operations; here the client sent events, or just one. */
 function atEvents<T extends { pointer?: string }>(failure: T, many: boolean): T {
   if (failure.pointer === undefined) return failure
-  return { ...failure, pointer: failure.pointer.replace(many ? /^\/ops/ : /^\/ops\/0/, many ? '/events' : '') }
+  return {
+    ...failure,
+    pointer: failure.pointer.replace(many ? /^\/ops/ : /^\/ops\/0/, many ? '/events' : ''),
+  }
 }
 
 async function list(visit: Visit): Promise<Response> {
   const { c, stub } = visit
-  const query = readQuery(c, ['after', 'before', 'order', 'type', 'lane', 'view', 'wait', 'at', 'limit', 'cursor'])
+  const query = readQuery(c, [
+    'after',
+    'before',
+    'order',
+    'type',
+    'lane',
+    'view',
+    'wait',
+    'at',
+    'limit',
+    'cursor',
+  ])
   const wanted = {
     at: readAt(query),
     limit: readLimit(query),

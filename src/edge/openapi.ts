@@ -1,1 +1,3 @@
-export function openApiDocument(): object { return {} }
+export function openApiDocument(): object {
+  return {}
+}

@@ -51,7 +51,12 @@ export function readWhole(query: Query, name: string): number | null {
   return n
 }
 
-export function readChoice<T extends string>(query: Query, name: string, choices: readonly T[], otherwise: T): T {
+export function readChoice<T extends string>(
+  query: Query,
+  name: string,
+  choices: readonly T[],
+  otherwise: T,
+): T {
   const raw = query.get(name)
   if (raw === undefined) return otherwise
   const choice = choices.find((one) => one === raw)

@@ -11,8 +11,16 @@ export interface ReplyOptions {
   headers?: Record<string, string>
 }
 
-export function reply(c: EdgeContext, body: BodyInit | null, { status = 200, version, headers }: ReplyOptions = {}): Response {
-  const all: Record<string, string> = { 'content-type': 'application/json', 'lares-request-id': c.get('requestId'), ...headers }
+export function reply(
+  c: EdgeContext,
+  body: BodyInit | null,
+  { status = 200, version, headers }: ReplyOptions = {},
+): Response {
+  const all: Record<string, string> = {
+    'content-type': 'application/json',
+    'lares-request-id': c.get('requestId'),
+    ...headers,
+  }
   if (version !== undefined) all['lares-version'] = String(version)
   return new Response(body, { status, headers: all })
 }
@@ -22,7 +30,11 @@ export function replyJson(c: EdgeContext, value: unknown, options?: ReplyOptions
 }
 
 /** 204 and 304 carry no body, and no type of one. */
-export function replyEmpty(c: EdgeContext, status: 204 | 304, { version, headers = {} }: ReplyOptions = {}): Response {
+export function replyEmpty(
+  c: EdgeContext,
+  status: 204 | 304,
+  { version, headers = {} }: ReplyOptions = {},
+): Response {
   const all: Record<string, string> = { 'lares-request-id': c.get('requestId'), ...headers }
   if (version !== undefined) all['lares-version'] = String(version)
   return new Response(null, { status, headers: all })

@@ -22,7 +22,10 @@ export function sessionRoutes(app: Hono<EdgeEnv>): void {
     readQuery(c, [])
     const text = await readText(c)
     const name = newName(c)
-    if (!sees(c.get('who'), name)) throw new Problem(fail('forbidden', 'the credential is for sessions of certain names; name one with PUT'))
+    if (!sees(c.get('who'), name))
+      throw new Problem(
+        fail('forbidden', 'the credential is for sessions of certain names; name one with PUT'),
+      )
     return create(c, name, text, await readOptionalBody(c, sessionCreate, text))
   })
 
@@ -36,7 +39,10 @@ export function sessionRoutes(app: Hono<EdgeEnv>): void {
     readQuery(c, [])
     const described = await stub.describe()
     if (!described.ok) return replyFailure(c, described)
-    return replyJson(c, described.session, { version: described.version, headers: { 'cache-control': 'private, no-cache' } })
+    return replyJson(c, described.session, {
+      version: described.version,
+      headers: { 'cache-control': 'private, no-cache' },
+    })
   })
 
   sessionRoute(app, 'patch', '', 'write', async ({ c, who, stub }) => {
@@ -91,9 +97,12 @@ async function list(c: EdgeContext): Promise<Response> {
   const listName = `sessions.${order}`
   const cursor = query.get('cursor')
   const after = cursor === undefined ? null : decodeCursor(listName, cursor)
-  if (cursor !== undefined && typeof after !== 'string') throw invalid('this is no cursor of this list', 'cursor')
+  if (cursor !== undefined && typeof after !== 'string')
+    throw invalid('this is no cursor of this list', 'cursor')
   const page = await listSessions(c.env.CATALOG, who.fleet, {
-    labels, order, updated_after,
+    labels,
+    order,
+    updated_after,
     prefix: query.get('prefix'),
     q: query.get('q'),
     limit: readLimit(query),
@@ -104,4 +113,3 @@ async function list(c: EdgeContext): Promise<Response> {
   const next = page.next === null ? null : encodeCursor(listName, page.next)
   return replyJson(c, { items: page.items, next })
 }
-

@@ -18,7 +18,11 @@ export async function spill(env: Env, fleet: string, ops: readonly Operation[]):
   for (const op of ops) total += valueOf(op)?.length ?? 0
   // Characters bound bytes from below; bytes are only counted where it matters.
   if (total > limits.commitBytes) {
-    throw new Problem(fail('too_large', `the values of one commit may have ${limits.commitBytes} bytes`, { limit: limits.commitBytes }))
+    throw new Problem(
+      fail('too_large', `the values of one commit may have ${limits.commitBytes} bytes`, {
+        limit: limits.commitBytes,
+      }),
+    )
   }
   if (total * 3 <= limits.inlineBytes) return [...ops]
   const out: WireOperation[] = []
@@ -58,7 +62,12 @@ export function fill(env: Env, fleet: string, pieces: readonly Piece[]): string 
   return readable
 }
 
-async function pour(env: Env, fleet: string, pieces: readonly Piece[], writable: WritableStream<Uint8Array>): Promise<void> {
+async function pour(
+  env: Env,
+  fleet: string,
+  pieces: readonly Piece[],
+  writable: WritableStream<Uint8Array>,
+): Promise<void> {
   const encoder = new TextEncoder()
   for (const piece of pieces) {
     if (typeof piece === 'string') {

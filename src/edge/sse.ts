@@ -43,10 +43,13 @@ export function eventStream(socket: WebSocket | null, expiresAt: number | null):
         send(': ready\n\n')
         ping = setInterval(() => send(': ping\n\n'), pingMs)
         if (expiresAt !== null) {
-          end = setTimeout(() => {
-            socket.close(1000, 'expired')
-            finish()
-          }, Math.min(Math.max(0, expiresAt - Date.now()), 2 ** 31 - 1))
+          end = setTimeout(
+            () => {
+              socket.close(1000, 'expired')
+              finish()
+            },
+            Math.min(Math.max(0, expiresAt - Date.now()), 2 ** 31 - 1),
+          )
         }
       },
       cancel() {

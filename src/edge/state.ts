@@ -38,20 +38,32 @@ export function stateRoutes(app: Hono<EdgeEnv>): void {
     if (!read.ok) return replyFailure(c, read)
     const { version } = read
     const etag = `"${read.digest}"`
-    const headers = { ...readHeaders(at !== null && 'version' in at), etag, 'lares-since': String(read.since) }
+    const headers = {
+      ...readHeaders(at !== null && 'version' in at),
+      etag,
+      'lares-since': String(read.since),
+    }
     if (isKnown(c.req.header('if-none-match'), etag)) return replyEmpty(c, 304, { version, headers })
     return reply(c, fill(c.env, who.fleet, [read.value]), { version, headers })
   })
 
   sessionRoute(app, 'put', '/state/*', 'write', async (visit) => {
     const text = await readText(visit.c)
-    const op: Operation = { op: 'state.set', key: keyOf(visit.c), value: await readBody(visit.c, value, text) }
+    const op: Operation = {
+      op: 'state.set',
+      key: keyOf(visit.c),
+      value: await readBody(visit.c, value, text),
+    }
     return write(visit, text, op)
   })
 
   sessionRoute(app, 'patch', '/state/*', 'write', async (visit) => {
     const text = await readText(visit.c)
-    const op: Operation = { op: 'state.patch', key: keyOf(visit.c), patch: await readBody(visit.c, value, text) }
+    const op: Operation = {
+      op: 'state.patch',
+      key: keyOf(visit.c),
+      patch: await readBody(visit.c, value, text),
+    }
     return write(visit, text, op)
   })
 
@@ -64,7 +76,11 @@ async function write(visit: Visit, text: string, op: Operation, must = false): P
   const { c, who, stub } = visit
   readQuery(c, [])
   const spilled = await spill(c.env, who.fleet, [op])
-  const ops = spilled.map((one) => ({ ...one, ...preconditions(c), ...(must ? { must: true as const } : {}) }))
+  const ops = spilled.map((one) => ({
+    ...one,
+    ...preconditions(c),
+    ...(must ? { must: true as const } : {}),
+  }))
   const outcome = await stub.commit(callerOf(c, text), { ops })
   if (!outcome.ok) return replyFailure(c, outcome)
   const { version, at, digest, created } = outcome
@@ -80,9 +96,14 @@ export function preconditions(c: EdgeContext): Pick<WireOperation, 'match'> & { 
   }
   const etag = match === undefined ? null : /^"([0-9a-f]{64})"$/.exec(match.trim())
   if (match !== undefined && !etag) {
-    throw new Problem(fail('condition_failed', 'If-Match names no value of this session', { pointer: '/ops/0' }))
+    throw new Problem(
+      fail('condition_failed', 'If-Match names no value of this session', { pointer: '/ops/0' }),
+    )
   }
-  return { ...(none === undefined ? {} : { if: { absent: true } }), ...(etag?.[1] === undefined ? {} : { match: etag[1] }) }
+  return {
+    ...(none === undefined ? {} : { if: { absent: true } }),
+    ...(etag?.[1] === undefined ? {} : { match: etag[1] }),
+  }
 }
 
 function keyOf(c: EdgeContext): string {

@@ -1,7 +1,7 @@
 // Opening a session's tail: what a client's own WebSocket, server-sent events and a waiting read have in common.
 
 import { fail } from '../protocol/errors.ts'
-import { tailHeader, type TailRequest } from '../session/rpc.ts'
+import { type TailRequest, tailHeader } from '../session/rpc.ts'
 import type { Visit } from './door.ts'
 import { Problem } from './reply.ts'
 
@@ -10,7 +10,10 @@ import { Problem } from './reply.ts'
  *
  * @throws {Problem} when there is no such session, or the credential was revoked a moment ago
  */
-export async function openTail({ c, who, session, stub }: Visit, after: TailRequest['after']): Promise<Response> {
+export async function openTail(
+  { c, who, session, stub }: Visit,
+  after: TailRequest['after'],
+): Promise<Response> {
   const fleet = c.env.FLEET.get(c.env.FLEET.idFromName(who.fleet))
   // Before the tail is open, so that no revocation can fall between.
   const { revoked } = await fleet.tailOpened([...who.chain], session, who.expiresAt)

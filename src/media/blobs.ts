@@ -1,7 +1,7 @@
 // Bytes into R2 under their SHA-256, verified, before any row names them.
 
 import { hashes, hex } from '../crypto.ts'
-import { fail, type Failure } from '../protocol/errors.ts'
+import { type Failure, fail } from '../protocol/errors.ts'
 import { blobKey } from './keys.ts'
 
 export interface StoredBlob {
@@ -26,7 +26,10 @@ export async function putBlob(
   const view = bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes)
   const sha256 = hex(hashes.sha256(view))
   const declared = declaredDigest(contentDigest)
-  if (declared === 'malformed') return fail('invalid', 'Content-Digest is not of the form sha-256=:BASE64:', { pointer: 'Content-Digest' })
+  if (declared === 'malformed')
+    return fail('invalid', 'Content-Digest is not of the form sha-256=:BASE64:', {
+      pointer: 'Content-Digest',
+    })
   if ((declared !== null && declared !== sha256) || (expected !== undefined && expected !== sha256)) {
     return fail('digest_mismatch', `the bytes have the SHA-256 ${sha256}`)
   }

@@ -67,7 +67,8 @@ function writeObject(object: object, depth: number): string {
   let text = '{'
   // The default sort compares UTF-16 code units, which is what RFC 8785 asks for.
   for (const key of Object.keys(object).sort()) {
-    if (!key.isWellFormed()) throw new ValueError('an object key holds a lone surrogate', [key.toWellFormed()])
+    if (!key.isWellFormed())
+      throw new ValueError('an object key holds a lone surrogate', [key.toWellFormed()])
     if (text.length > 1) text += ','
     // An own `__proto__` reads as the own property it is.
     text += `${JSON.stringify(key)}:${within(key, Reflect.get(object, key), depth)}`
@@ -150,7 +151,10 @@ function refuseLossyNumbers(text: string): void {
     JSON.parse(text, reviver as (key: string, value: unknown) => unknown)
   } catch (error) {
     if (!(error instanceof LossyNumber)) throw error
-    throw new ValueError(`the number ${error.source.slice(0, 60)} cannot be kept exactly; send it as a string`, pathTo(text, error))
+    throw new ValueError(
+      `the number ${error.source.slice(0, 60)} cannot be kept exactly; send it as a string`,
+      pathTo(text, error),
+    )
   }
 }
 
@@ -187,11 +191,21 @@ function pathTo(text: string, lossy: LossyNumber): (string | number)[] {
   const found = Symbol('found')
   let path: (string | number)[] | undefined
   const reviver: Reviver = function (key, value, context) {
-    if (path === undefined && typeof value === 'number' && context.source === lossy.source && key === lossy.key) {
+    if (
+      path === undefined &&
+      typeof value === 'number' &&
+      context.source === lossy.source &&
+      key === lossy.key
+    ) {
       path = [step(this, key)]
       return found
     }
-    if (path !== undefined && typeof value === 'object' && value !== null && Object.values(value).includes(found)) {
+    if (
+      path !== undefined &&
+      typeof value === 'object' &&
+      value !== null &&
+      Object.values(value).includes(found)
+    ) {
       if (key !== '') path.unshift(step(this, key))
       return found
     }

@@ -70,5 +70,5 @@ export interface Problem extends ErrorHints {
 
 export function toProblem({ ok: _, ...failure }: Failure): Problem {
   const { status, title } = errors[failure.code]
-  return { type: `https://lares.dev/errors/${failure.code}`, title, status, ...failure }
+  return { type: `urn:lares:error:${failure.code}`, title, status, ...failure }
 }

@@ -32,11 +32,17 @@ export const eventFields = {
  * Tool calls and results are tied together by the call's id. It is taken out here, while the payload is at hand, because the
  * object may get no more of a large payload than its name.
  */
-export function withCall<T extends { type: string; payload: Canonical }>(event: T, context: z.RefinementCtx): T & { call?: string } {
+export function withCall<T extends { type: string; payload: Canonical }>(
+  event: T,
+  context: z.RefinementCtx,
+): T & { call?: string } {
   const member = event.type === 'tool_call' ? 'id' : event.type === 'tool_result' ? 'call_id' : null
   if (member === null) return event
   const payload: unknown = JSON.parse(event.payload)
-  const call = typeof payload === 'object' && payload !== null && Object.hasOwn(payload, member) ? Reflect.get(payload, member) : undefined
+  const call =
+    typeof payload === 'object' && payload !== null && Object.hasOwn(payload, member)
+      ? Reflect.get(payload, member)
+      : undefined
   if (typeof call === 'string' && call !== '' && call.length <= limits.eventKey) return { ...event, call }
   context.addIssue({
     code: 'custom',
@@ -48,14 +54,24 @@ export function withCall<T extends { type: string; payload: Canonical }>(event: 
 
 export const logAppend = z.strictObject({ op: z.literal('log.append'), ...eventFields }).transform(withCall)
 
-export const stateSet = z.strictObject({ op: z.literal('state.set'), key: stateKey, value: jsonValue(), ...keyed })
+export const stateSet = z.strictObject({
+  op: z.literal('state.set'),
+  key: stateKey,
+  value: jsonValue(),
+  ...keyed,
+})
 export const statePatch = z.strictObject({
   op: z.literal('state.patch'),
   key: stateKey,
   patch: jsonValue().meta({ description: 'RFC 7396 merge patch' }),
   ...keyed,
 })
-export const stateAdd = z.strictObject({ op: z.literal('state.add'), key: stateKey, by: z.number(), ...keyed })
+export const stateAdd = z.strictObject({
+  op: z.literal('state.add'),
+  key: stateKey,
+  by: z.number(),
+  ...keyed,
+})
 export const stateDelete = z.strictObject({ op: z.literal('state.delete'), key: stateKey, ...keyed })
 
 export const fileMode = z.enum(['100644', '100755', '120000'])
@@ -63,7 +79,10 @@ export const fileMode = z.enum(['100644', '100755', '120000'])
 export const mediaType = z
   .string()
   .max(255)
-  .regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;\s*[\w!#$&^.+-]+=([\w!#$&^.+-]+|"[^"\\\r\n]*"))*$/, 'not a media type')
+  .regex(
+    /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;\s*[\w!#$&^.+-]+=([\w!#$&^.+-]+|"[^"\\\r\n]*"))*$/,
+    'not a media type',
+  )
 
 export const filePut = z.strictObject({
   op: z.literal('file.put'),
@@ -79,7 +98,8 @@ export const filePut = z.strictObject({
 /** A whole folder is named by its prefix, as text: `docs/` means every path that begins so. */
 const prefix = text(limits.pathBytes).optional()
 const oneOf = {
-  check: (op: { path?: string | undefined; prefix?: string | undefined }) => (op.path === undefined) !== (op.prefix === undefined),
+  check: (op: { path?: string | undefined; prefix?: string | undefined }) =>
+    (op.path === undefined) !== (op.prefix === undefined),
   message: 'exactly one of path and prefix is needed',
 }
 const ifNeedsPath = {
@@ -87,7 +107,8 @@ const ifNeedsPath = {
   message: { message: 'if needs a path', path: ['if'] },
 }
 const target = {
-  check: (op: { path?: string | undefined; to: string }) => op.path === undefined || pathProblem(op.to) === null,
+  check: (op: { path?: string | undefined; to: string }) =>
+    op.path === undefined || pathProblem(op.to) === null,
   message: { message: 'not a file path', path: ['to'] },
 }
 const twoPlaces = { path: filePath.optional(), prefix, to: text(limits.pathBytes), ...keyed }

@@ -19,7 +19,10 @@ export function parseWhole(raw: string, least = 0): number | null {
 /** Where a list goes on: the last key it gave, tied to the list it belongs to. */
 export function encodeCursor(list: string, last: string | number): string {
   const bytes = new TextEncoder().encode(JSON.stringify([list, last]))
-  return btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
 }
 
 /** The last key a cursor holds, or null when the text is no cursor of this list. */
@@ -27,7 +30,9 @@ export function decodeCursor(list: string, cursor: string): string | number | nu
   if (!/^[A-Za-z0-9_-]{1,8192}$/.test(cursor)) return null
   try {
     const binary = atob(cursor.replaceAll('-', '+').replaceAll('_', '/'))
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Uint8Array.from(binary, (c) => c.charCodeAt(0)))
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
+      Uint8Array.from(binary, (c) => c.charCodeAt(0)),
+    )
     const parsed: unknown = JSON.parse(text)
     if (!Array.isArray(parsed) || parsed.length !== 2 || parsed[0] !== list) return null
     const last: unknown = parsed[1]

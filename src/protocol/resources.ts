@@ -29,13 +29,18 @@ export const sessionPatch = z.strictObject({
   labels: z.record(text(limits.labelChars).min(1), text(limits.labelChars).nullable()).nullable().optional(),
   expires_in: expiresIn.nullable().optional(),
   retention: z
-    .strictObject({ versions: z.int().min(1).nullable().optional(), days: z.int().min(1).nullable().optional() })
+    .strictObject({
+      versions: z.int().min(1).nullable().optional(),
+      days: z.int().min(1).nullable().optional(),
+    })
     .nullable()
     .optional(),
 })
 export type SessionPatch = z.output<typeof sessionPatch>
 
-const time = z.string().meta({ description: 'RFC 3339, UTC, milliseconds', example: '2026-12-01T08:00:00.000Z' })
+const time = z
+  .string()
+  .meta({ description: 'RFC 3339, UTC, milliseconds', example: '2026-12-01T08:00:00.000Z' })
 const hex = z.string().meta({ description: 'SHA-256, lowercase hex' })
 
 export const leaseShown = z.object({ holder: z.string(), epoch: z.int(), expires_at: time })
@@ -121,7 +126,9 @@ export const eventAppended = eventShown.omit({ payload: true }).meta({ id: 'Even
 
 // State and files
 
-export const stateShown = z.object({ key: z.string(), value: z.unknown(), since: version }).meta({ id: 'StateEntry' })
+export const stateShown = z
+  .object({ key: z.string(), value: z.unknown(), since: version })
+  .meta({ id: 'StateEntry' })
 
 export const fileShown = z
   .object({
@@ -136,7 +143,10 @@ export const fileShown = z
   })
   .meta({ id: 'File' })
 
-export const filePutShown = fileShown.omit({ since: true, meta: true }).extend({ version }).meta({ id: 'FilePut' })
+export const filePutShown = fileShown
+  .omit({ since: true, meta: true })
+  .extend({ version })
+  .meta({ id: 'FilePut' })
 
 export const written = z.object({ version, at: time, digest: hex }).meta({ id: 'Written' })
 
@@ -148,17 +158,24 @@ export const leaseBody = z.strictObject({
   steal: z.boolean().optional(),
 })
 export const leaseRenew = z.strictObject({ ttl: z.int().min(1).max(limits.leaseSeconds).optional() })
-export const leaseGranted = z.object({ epoch: z.int(), token: z.string(), expires_at: time }).meta({ id: 'Lease' })
+export const leaseGranted = z
+  .object({ epoch: z.int(), token: z.string(), expires_at: time })
+  .meta({ id: 'Lease' })
 
 // Keys and tokens
 
 export const tokenBody = z.strictObject({
   session: sessionId.optional(),
   pattern: z.string().min(1).max(128).optional(),
-  scopes: z.array(text(limits.pathBytes + 6).min(1)).min(1).max(64),
+  scopes: z
+    .array(text(limits.pathBytes + 6).min(1))
+    .min(1)
+    .max(64),
   expires_in: z.int().min(1).max(2_592_000),
 })
-export const tokenGranted = z.object({ token: z.string(), id: z.string(), expires_at: time }).meta({ id: 'Token' })
+export const tokenGranted = z
+  .object({ token: z.string(), id: z.string(), expires_at: time })
+  .meta({ id: 'Token' })
 export const keyBody = z.strictObject({ label: text(limits.titleChars).optional() })
 export const keyGranted = z.object({ key: z.string(), id: z.string() }).meta({ id: 'Key' })
 export const fleetShown = z.object({ fleet: fleetName, created_at: time }).meta({ id: 'Fleet' })

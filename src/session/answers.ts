@@ -1,7 +1,7 @@
 // Idempotency: the first answer to a request with a key is kept, and given word for word to every retry. Only success is
 // kept: a refused request wrote nothing, so asking it again is safe and may by then be right.
 
-import { fail, type Failure, type Outcome } from '../protocol/errors.ts'
+import { type Failure, fail, type Outcome } from '../protocol/errors.ts'
 import type { Idempotency } from './rpc.ts'
 import type { World } from './world.ts'
 
@@ -12,7 +12,10 @@ export const answerLifeMs = 7 * 24 * 3600 * 1000
 export function earlierAnswer<T>(world: World, asked: Idempotency | undefined): Outcome<T> | null {
   if (asked === undefined) return null
   const row = world.sql
-    .exec<{ request: ArrayBuffer; answer: string }>('SELECT request, answer FROM answers WHERE key = ?', asked.key)
+    .exec<{ request: ArrayBuffer; answer: string }>(
+      'SELECT request, answer FROM answers WHERE key = ?',
+      asked.key,
+    )
     .toArray()[0]
   if (!row) return null
   if (Buffer.compare(Buffer.from(row.request), Buffer.from(asked.request)) !== 0) return mismatch()
@@ -32,7 +35,11 @@ export function keepAnswer(world: World, asked: Idempotency | undefined, answer:
 }
 
 /** Does something once a key: what it answers is kept in the same transaction as what it writes. */
-export function once<T extends object>(world: World, asked: Idempotency | undefined, act: () => Outcome<T>): Outcome<T> {
+export function once<T extends object>(
+  world: World,
+  asked: Idempotency | undefined,
+  act: () => Outcome<T>,
+): Outcome<T> {
   return world.storage.transactionSync(() => {
     const earlier = earlierAnswer<T>(world, asked)
     if (earlier) return earlier
@@ -47,8 +54,11 @@ export function once<T extends object>(world: World, asked: Idempotency | undefi
 
 /** Removes answers nobody will ask for again, a bounded number at a time. */
 export function forgetAnswers(world: World, now: number, most = 1000): boolean {
-  const old = world.sql
-    .exec('DELETE FROM answers WHERE key IN (SELECT key FROM answers WHERE at < ? LIMIT ?)', now - answerLifeMs, most)
+  const old = world.sql.exec(
+    'DELETE FROM answers WHERE key IN (SELECT key FROM answers WHERE at < ? LIMIT ?)',
+    now - answerLifeMs,
+    most,
+  )
   return old.rowsWritten >= most
 }
 

@@ -1,10 +1,10 @@
 // The commit protocol, in the order of the design: lease epoch, idempotency key, expected version, each operation's own
 // condition, apply all, chain digest. One synchronous step: nothing can come between a check and the write it guards.
 
-import { type Change, commitDigest } from '../protocol/digests.ts'
-import { fail, type Failure, type Outcome } from '../protocol/errors.ts'
-import { earlierAnswer, keepAnswer } from './answers.ts'
 import { hashes, hex } from '../crypto.ts'
+import { type Change, commitDigest } from '../protocol/digests.ts'
+import { type Failure, fail, type Outcome } from '../protocol/errors.ts'
+import { earlierAnswer, keepAnswer } from './answers.ts'
 import { handlerOf } from './kinds/index.ts'
 import { admit } from './lease.ts'
 import type { Caller, CommitRequest, Committed, WireOperation } from './rpc.ts'
@@ -55,7 +55,9 @@ function isInbox(op: WireOperation): boolean {
 
 function checkExpected({ head }: World, expect: number | undefined): Failure | null {
   if (expect === undefined || expect === head.version) return null
-  return fail('version_mismatch', `expected version ${expect}, the head is ${head.version}`, { head: head.version })
+  return fail('version_mismatch', `expected version ${expect}, the head is ${head.version}`, {
+    head: head.version,
+  })
 }
 
 /** Conditions speak of the world before the commit, whatever its other operations do. */
@@ -67,14 +69,19 @@ function checkConditions(world: World, ops: readonly WireOperation[]): Failure |
     if (subject === null) continue
     const entry = entryStamp(world.sql, subject.kind, subject.key)
     const holds =
-      (condition === undefined || ('absent' in condition ? entry === null : entry?.since === condition.version)) &&
+      (condition === undefined ||
+        ('absent' in condition ? entry === null : entry?.since === condition.version)) &&
       (op.match === undefined || (entry !== null && hex(entry.digest) === op.match))
     if (!holds) {
       const now = entry === null ? 'it is absent' : `it was written by version ${entry.since}`
-      return fail('condition_failed', `the condition on ${subject.kind}:${subject.key} does not hold: ${now}`, {
-        pointer: `/ops/${index}`,
-        head: world.head.version,
-      })
+      return fail(
+        'condition_failed',
+        `the condition on ${subject.kind}:${subject.key} does not hold: ${now}`,
+        {
+          pointer: `/ops/${index}`,
+          head: world.head.version,
+        },
+      )
     }
   }
   return null
@@ -118,8 +125,21 @@ function seal(tx: Transaction, { message, cause }: CommitRequest, held: boolean)
   sql.exec(
     `INSERT INTO commits (version, at, actor, epoch, held_at, message, cause, digest, changes, seq, states, files, memories, rows, bytes)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?, ?, ?, ?, ?)`,
-    version, at, actor, epoch, heldAt, message ?? null, cause ?? null, digest, first, seq,
-    counts.states, counts.files, counts.memories, counts.rows, counts.bytes,
+    version,
+    at,
+    actor,
+    epoch,
+    heldAt,
+    message ?? null,
+    cause ?? null,
+    digest,
+    first,
+    seq,
+    counts.states,
+    counts.files,
+    counts.memories,
+    counts.rows,
+    counts.bytes,
   )
   for (const [part, text] of more.entries()) {
     sql.exec('INSERT INTO more_changes (version, part, changes) VALUES (?, ?, jsonb(?))', version, part, text)
@@ -147,6 +167,11 @@ function packChanges(changes: readonly Change[]): string[] {
 /** Remembers which bytes came through this session, so that its operations may name them. */
 export function holdBlobs(world: World, blobs: CommitRequest['blobs'], at: number): void {
   for (const { sha256, size } of blobs ?? []) {
-    world.sql.exec('INSERT INTO blobs (sha256, size, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING', sha256, size, at)
+    world.sql.exec(
+      'INSERT INTO blobs (sha256, size, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+      sha256,
+      size,
+      at,
+    )
   }
 }

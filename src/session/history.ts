@@ -1,10 +1,10 @@
 // The journal: what each commit changed, who made it and why, with the values and salts that let anyone check the chain.
 
-import { fail, type Outcome } from '../protocol/errors.ts'
-import { eventValue, type Change } from '../protocol/digests.ts'
-import type { Canonical } from '../protocol/canonical.ts'
-import type { EntryKind } from '../protocol/refs.ts'
 import { hex } from '../crypto.ts'
+import type { Canonical } from '../protocol/canonical.ts'
+import { type Change, eventValue } from '../protocol/digests.ts'
+import { fail, type Outcome } from '../protocol/errors.ts'
+import type { EntryKind } from '../protocol/refs.ts'
 import { PageBuilder, Pieces, valuePiece } from './pieces.ts'
 import { type EventRow, eventColumns } from './read-log.ts'
 import type { CommitQuery, PageRead, Piece } from './rpc.ts'
@@ -29,11 +29,16 @@ export function listCommits(world: World, query: CommitQuery): Outcome<PageRead>
   const { order, limit } = query
   const position = typeof query.cursor === 'number' ? query.cursor : null
   const low = Math.max(query.after ?? 0, order === 'asc' ? (position ?? 0) : 0)
-  const high = Math.min(query.before ?? head.version + 1, order === 'desc' ? (position ?? head.version + 1) : head.version + 1)
+  const high = Math.min(
+    query.before ?? head.version + 1,
+    order === 'desc' ? (position ?? head.version + 1) : head.version + 1,
+  )
   const rows = sql.exec<CommitRow>(
     `SELECT ${commitColumns} FROM commits WHERE version > ? AND version < ?
      ORDER BY version ${order === 'asc' ? 'ASC' : 'DESC'} LIMIT ?`,
-    low, high, limit + 1,
+    low,
+    high,
+    limit + 1,
   )
   const builder = new PageBuilder(limit)
   for (const row of rows) {
@@ -43,10 +48,19 @@ export function listCommits(world: World, query: CommitQuery): Outcome<PageRead>
   return { ok: true, ...builder.page(head.version) }
 }
 
-export function readCommit(world: World, version: number): Outcome<{ version: number; digest: string; commit: Piece[] }> {
+export function readCommit(
+  world: World,
+  version: number,
+): Outcome<{ version: number; digest: string; commit: Piece[] }> {
   const row = commitRow(world.sql, version)
-  if (!row) return fail('no_such_version', `the head is version ${world.head.version}`, { head: world.head.version })
-  return { ok: true, version: world.head.version, digest: hex(row.digest), commit: commitWithValues(world, row) }
+  if (!row)
+    return fail('no_such_version', `the head is version ${world.head.version}`, { head: world.head.version })
+  return {
+    ok: true,
+    version: world.head.version,
+    digest: hex(row.digest),
+    commit: commitWithValues(world, row),
+  }
 }
 
 export function commitRow(sql: SqlStorage, version: number): CommitRow | undefined {
@@ -55,10 +69,14 @@ export function commitRow(sql: SqlStorage, version: number): CommitRow | undefin
 
 /** A commit with, for each change, the value, its salt and its digest. */
 function commitWithValues(world: World, row: CommitRow): Piece[] {
-  const pieces = new Pieces().add(`${commitHead(row)},"previous":"${previousDigest(world, row.version)}","ops":[`)
+  const pieces = new Pieces().add(
+    `${commitHead(row)},"previous":"${previousDigest(world, row.version)}","ops":[`,
+  )
   for (const [index, change] of changesOf(world.sql, row).entries()) {
     const { op, ref, digest, from } = change
-    pieces.add(`${index === 0 ? '' : ','}{"op":${JSON.stringify(op)},"ref":${JSON.stringify(ref)},"digest":${JSON.stringify(digest)}`)
+    pieces.add(
+      `${index === 0 ? '' : ','}{"op":${JSON.stringify(op)},"ref":${JSON.stringify(ref)},"digest":${JSON.stringify(digest)}`,
+    )
     if (from !== undefined) pieces.add(`,"from":${JSON.stringify(from)}`)
     const value = digest === null ? null : changedValue(world.sql, ref, row.version)
     if (value) pieces.add(`,"salt":"${hex(value.salt)}","value":`, ...value.pieces)
@@ -85,11 +103,15 @@ export function changesOf(sql: SqlStorage, row: Pick<CommitRow, 'version' | 'cha
     row.version,
   )
   for (const part of more) packed.push(...(JSON.parse(part.changes) as PackedChange[]))
-  return packed.map(([op, ref, digest, from]) => (from === undefined ? { op, ref, digest } : { op, ref, digest, from }))
+  return packed.map(([op, ref, digest, from]) =>
+    from === undefined ? { op, ref, digest } : { op, ref, digest, from },
+  )
 }
 
 function previousDigest(world: World, version: number): string {
-  const row = world.sql.exec<{ digest: ArrayBuffer }>('SELECT digest FROM commits WHERE version = ?', version - 1).toArray()[0]
+  const row = world.sql
+    .exec<{ digest: ArrayBuffer }>('SELECT digest FROM commits WHERE version = ?', version - 1)
+    .toArray()[0]
   return row ? hex(row.digest) : '0'.repeat(64)
 }
 
@@ -104,7 +126,9 @@ function changedValue(sql: SqlStorage, ref: string, version: number): ChangedVal
   const kind = ref.slice(0, cut)
   const key = ref.slice(cut + 1)
   if (kind === 'log') {
-    const event = sql.exec<EventRow>(`SELECT ${eventColumns} FROM events WHERE seq = ?`, Number(key)).toArray()[0]
+    const event = sql
+      .exec<EventRow>(`SELECT ${eventColumns} FROM events WHERE seq = ?`, Number(key))
+      .toArray()[0]
     return event ? { salt: event.salt, pieces: eventValuePieces(event) } : null
   }
   // What `formatRef` wrote begins with a kind.
@@ -116,7 +140,12 @@ function changedValue(sql: SqlStorage, ref: string, version: number): ChangedVal
 export function entryOfVersion(sql: SqlStorage, kind: EntryKind, key: string, version: number): Entry | null {
   for (const table of ['entries', 'past'] as const) {
     const row = sql
-      .exec<Entry>(`SELECT key, since, ${valueColumns} FROM ${table} WHERE kind = ? AND key = ? AND since = ?`, kind, key, version)
+      .exec<Entry>(
+        `SELECT key, since, ${valueColumns} FROM ${table} WHERE kind = ? AND key = ? AND since = ?`,
+        kind,
+        key,
+        version,
+      )
       .toArray()[0]
     if (row) return row
   }
@@ -137,4 +166,3 @@ function eventValuePieces(event: EventRow): Piece[] {
   const [before = '', after = ''] = text.split(hole)
   return [before, valuePiece(event) ?? 'null', after]
 }
-

@@ -2,7 +2,7 @@
 // is not the living one is refused, and so is a write that shows none while a lease lives.
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { fail, type Failure, type Outcome } from '../protocol/errors.ts'
+import { type Failure, fail, type Outcome } from '../protocol/errors.ts'
 import type { LeaseGrant } from './rpc.ts'
 import { rfc3339 } from './time.ts'
 import type { World } from './world.ts'
@@ -24,7 +24,9 @@ export const noLease: Lease = { epoch: 0, holder: null, token: null, ttl: 0, exp
 /** When the lease ends: what was granted, or a whole term after its holder's last write. */
 export function leaseEnd(world: World): number {
   const { lease, head } = world
-  return head.epoch === lease.epoch ? Math.max(lease.expires_at, head.heldAt + lease.ttl * 1000) : lease.expires_at
+  return head.epoch === lease.epoch
+    ? Math.max(lease.expires_at, head.heldAt + lease.ttl * 1000)
+    : lease.expires_at
 }
 
 export function leaseLives(world: World, now = Date.now()): boolean {
@@ -36,7 +38,11 @@ export function leaseLives(world: World, now = Date.now()): boolean {
  *
  * @param outsider true for a write that may pass without the lease: messages in the inbox lane.
  */
-export function admit(world: World, token: string | undefined, outsider = false): { held: boolean } | Failure {
+export function admit(
+  world: World,
+  token: string | undefined,
+  outsider = false,
+): { held: boolean } | Failure {
   const alive = leaseLives(world)
   if (token !== undefined) {
     return alive && isToken(world.lease, token) ? { held: true } : fenced(world, 'the lease token is stale')

@@ -1,8 +1,8 @@
 // A session's beginning, what is said about it, and its end.
 
-import { mergePatch } from '../protocol/merge-patch.ts'
+import { type Failure, fail, type Outcome } from '../protocol/errors.ts'
 import { limits } from '../protocol/limits.ts'
-import { fail, type Failure, type Outcome } from '../protocol/errors.ts'
+import { mergePatch } from '../protocol/merge-patch.ts'
 import type { SessionPatch, SessionShown } from '../protocol/resources.ts'
 import { leaseEnd, leaseLives } from './lease.ts'
 import type { SessionInit } from './rpc.ts'
@@ -48,7 +48,13 @@ export function show(world: World): SessionShown {
       leaseLives(world) && lease.holder !== null
         ? { holder: lease.holder, epoch: lease.epoch, expires_at: rfc3339(leaseEnd(world)) }
         : null,
-    counts: { events: head.seq, state: counts.states, memories: counts.memories, files: counts.files, rows: counts.rows },
+    counts: {
+      events: head.seq,
+      state: counts.states,
+      memories: counts.memories,
+      files: counts.files,
+      rows: counts.rows,
+    },
     bytes: counts.bytes,
   }
 }
@@ -64,12 +70,16 @@ export function patchIdentity(world: World, patch: SessionPatch): Outcome<object
   if (patch.title !== undefined) next.title = patch.title
   if (patch.labels !== undefined) {
     // A merge of text members into text members holds text members.
-    next.labels = patch.labels === null ? {} : (mergePatch(identity.labels, definedOnly(patch.labels)) as Record<string, string>)
+    next.labels =
+      patch.labels === null
+        ? {}
+        : (mergePatch(identity.labels, definedOnly(patch.labels)) as Record<string, string>)
   }
   if (Object.keys(next.labels).length > limits.labels) {
     return fail('invalid', `at most ${limits.labels} labels`, { pointer: '/labels' })
   }
-  if (patch.expires_in !== undefined) next.expires_at = patch.expires_in === null ? null : now + patch.expires_in * 1000
+  if (patch.expires_in !== undefined)
+    next.expires_at = patch.expires_in === null ? null : now + patch.expires_in * 1000
   if (patch.retention !== undefined) {
     const { versions, days } = patch.retention ?? { versions: null, days: null }
     next.retention = {

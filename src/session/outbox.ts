@@ -1,12 +1,21 @@
 // The outbox: what the catalog has not heard yet. It needs no rows of its own, because the journal says what each version
 // changed; all it keeps is how far the catalog is. Delivered by alarm, in order; nothing that answers a client waits for it.
 
-import { type ChangeRow, type CommitRow, type EventRow, project, type ProjectionBatch, projectSession, removeSession, type SessionRow } from '../catalog/index.ts'
-import { changesOf, commitColumns, type CommitRow as JournalRow, entryOfVersion } from './history.ts'
+import {
+  type ChangeRow,
+  type CommitRow,
+  type EventRow,
+  type ProjectionBatch,
+  project,
+  projectSession,
+  removeSession,
+  type SessionRow,
+} from '../catalog/index.ts'
 import { hex } from '../crypto.ts'
+import type { EntryKind } from '../protocol/refs.ts'
+import { changesOf, commitColumns, entryOfVersion, type CommitRow as JournalRow } from './history.ts'
 import { updatedAt } from './lifecycle.ts'
 import { eventColumns, type EventRow as LogRow } from './read-log.ts'
-import type { EntryKind } from '../protocol/refs.ts'
 import type { World } from './world.ts'
 
 /** What one run of the outbox achieved. */
@@ -68,7 +77,11 @@ function sessionRow(world: World): SessionRow {
   const { identity, head } = world
   const { title, labels, created_at, expires_at, origin } = identity
   return {
-    title, labels, created_at, expires_at, origin,
+    title,
+    labels,
+    created_at,
+    expires_at,
+    origin,
     updated_at: updatedAt(world),
     head_version: head.version,
     digest: head.digest,
@@ -80,7 +93,8 @@ function nextBatch(world: World): ProjectionBatch | null {
   const from = projectedVersion(world) + 1
   const rows = sql.exec<JournalRow>(
     `SELECT ${commitColumns} FROM commits WHERE version >= ? ORDER BY version LIMIT ?`,
-    from, commitsPerBatch,
+    from,
+    commitsPerBatch,
   )
   const commits: CommitRow[] = []
   const events: EventRow[] = []
@@ -90,7 +104,11 @@ function nextBatch(world: World): ProjectionBatch | null {
     const { version, at, actor, message, cause } = row
     const ops = changesOf(sql, row)
     commits.push({
-      version, at, actor, message, cause,
+      version,
+      at,
+      actor,
+      message,
+      cause,
       digest: hex(row.digest),
       ops: JSON.stringify(ops.map(({ op, ref }) => ({ op, ref }))),
     })
@@ -108,18 +126,43 @@ function nextBatch(world: World): ProjectionBatch | null {
   }
   const last = commits.at(-1)
   if (!last) return null
-  return { fleet: identity.fleet, session: identity.session, row: sessionRow(world), from, to: last.version, commits, events, changes }
+  return {
+    fleet: identity.fleet,
+    session: identity.session,
+    row: sessionRow(world),
+    from,
+    to: last.version,
+    commits,
+    events,
+    changes,
+  }
 }
 
 function eventOf(sql: SqlStorage, seq: number): EventRow[] {
   const row = sql.exec<LogRow>(`SELECT ${eventColumns} FROM events WHERE seq = ?`, seq).toArray()[0]
   if (!row) return []
   const { version, at, actor, type, lane, key, parent, text, blob, size, digest } = row
-  return [{ seq, version, at, actor, type, lane, key, parent, payload: text, blob, size, digest: hex(digest) }]
+  return [
+    { seq, version, at, actor, type, lane, key, parent, payload: text, blob, size, digest: hex(digest) },
+  ]
 }
 
-function changeOf(sql: SqlStorage, kind: string, key: string, version: number, digest: string | null): ChangeRow {
+function changeOf(
+  sql: SqlStorage,
+  kind: string,
+  key: string,
+  version: number,
+  digest: string | null,
+): ChangeRow {
   // What `formatRef` wrote begins with a kind.
   const entry = digest === null ? null : entryOfVersion(sql, kind as EntryKind, key, version)
-  return { kind, key, version, value: entry?.text ?? null, blob: entry?.blob ?? null, size: entry?.size ?? 0, digest }
+  return {
+    kind,
+    key,
+    version,
+    value: entry?.text ?? null,
+    blob: entry?.blob ?? null,
+    size: entry?.size ?? 0,
+    digest,
+  }
 }

@@ -1,7 +1,7 @@
 // Reading entries of any kind: one value, and pages by key with prefix and delimiter.
 
-import { fail, type Outcome } from '../protocol/errors.ts'
 import { hex } from '../crypto.ts'
+import { fail, type Outcome } from '../protocol/errors.ts'
 import { PageBuilder, valuePiece } from './pieces.ts'
 import type { At, EntryQuery, EntryRead, PageRead, Piece } from './rpc.ts'
 import { type Entry, entriesFrom, entryAt } from './store.ts'
@@ -15,7 +15,10 @@ export function readEntry(world: World, kind: ListedKind, key: string, at: At): 
   if (!resolved.ok) return resolved
   const { version } = resolved
   const entry = entryAt(world.sql, kind, key, version)
-  if (entry === null) return fail('not_found', `there is no such ${kind === 'file' ? 'file' : 'key'}`, { head: world.head.version })
+  if (entry === null)
+    return fail('not_found', `there is no such ${kind === 'file' ? 'file' : 'key'}`, {
+      head: world.head.version,
+    })
   const value = valuePiece(entry)
   if (value === null) return fail('corrupt', `${kind}:${key} does not read back`)
   return { ok: true, version, key, since: entry.since, digest: hex(entry.digest), value, size: entry.size }
@@ -36,7 +39,12 @@ export function listEntries(world: World, kind: ListedKind, query: EntryQuery): 
 }
 
 /** What a listing shows, in order: entries, and each folder once in place of all that lies in it. */
-function* walk(world: World, kind: ListedKind, query: EntryQuery, version: number): Generator<Entry | { group: string }> {
+function* walk(
+  world: World,
+  kind: ListedKind,
+  query: EntryQuery,
+  version: number,
+): Generator<Entry | { group: string }> {
   const { prefix, delimiter, within } = query
   const cursor = typeof query.cursor === 'string' ? query.cursor : null
   let group = delimiter !== null && cursor?.endsWith(delimiter) ? cursor : null
@@ -78,7 +86,12 @@ function lies(key: string, folder: string): boolean {
 function entryPieces(kind: ListedKind, entry: Entry): Piece[] {
   const value = valuePiece(entry)
   const corrupt = value === null ? ',"corrupt":true' : ''
-  if (kind === 'state') return [`{"key":${JSON.stringify(entry.key)},"value":`, value ?? 'null', `,"since":${entry.since}${corrupt}}`]
+  if (kind === 'state')
+    return [
+      `{"key":${JSON.stringify(entry.key)},"value":`,
+      value ?? 'null',
+      `,"since":${entry.since}${corrupt}}`,
+    ]
   // A file's own members follow its path; they are canonical JSON of a small object, never in R2.
   const members = typeof value === 'string' ? `,${value.slice(1, -1)}` : ''
   return [`{"path":${JSON.stringify(entry.key)}${members},"since":${entry.since}${corrupt}}`]

@@ -1,7 +1,7 @@
 // Reading the log: pages by seq, one event, and the calls that still wait for a result.
 
-import { fail, type Outcome } from '../protocol/errors.ts'
 import { hex } from '../crypto.ts'
+import { fail, type Outcome } from '../protocol/errors.ts'
 import { PageBuilder, valuePiece } from './pieces.ts'
 import type { At, LogQuery, PageQuery, PageRead, Piece } from './rpc.ts'
 import { valueColumns } from './store.ts'
@@ -40,7 +40,11 @@ export function listLog(world: World, query: LogQuery): Outcome<PageRead> {
     `SELECT ${eventColumns} FROM events
      WHERE seq > ?1 AND seq < ?2 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR lane = ?4)
      ORDER BY seq ${order === 'asc' ? 'ASC' : 'DESC'} LIMIT ?5`,
-    low, high, type, lane, limit + 1,
+    low,
+    high,
+    type,
+    lane,
+    limit + 1,
   )
   return page(rows, limit, resolved.version)
 }
@@ -55,7 +59,13 @@ export function readEvent(
   const row = world.sql.exec<EventRow>(`SELECT ${eventColumns} FROM events WHERE seq = ?`, seq).toArray()[0]
   if (!row || row.version > resolved.version) return fail('not_found', `the log has no event ${seq}`)
   if (valuePiece(row) === null) return fail('corrupt', `event ${seq} does not read back`)
-  return { ok: true, version: resolved.version, since: row.version, digest: hex(row.digest), event: eventPieces(row) }
+  return {
+    ok: true,
+    version: resolved.version,
+    since: row.version,
+    digest: hex(row.digest),
+    event: eventPieces(row),
+  }
 }
 
 /** Tool calls with no later result, oldest first. */
@@ -70,7 +80,9 @@ export function pending(world: World, query: PageQuery): Outcome<PageRead> {
          SELECT 1 FROM events AS r
          WHERE r.type = 'tool_result' AND r.call IS NOT NULL AND r.call = c.call AND r.seq > c.seq AND r.seq <= ?2)
      ORDER BY seq LIMIT ?3`,
-    after, seqAt(world, resolved.version), query.limit + 1,
+    after,
+    seqAt(world, resolved.version),
+    query.limit + 1,
   )
   return page(rows, query.limit, resolved.version)
 }
@@ -87,7 +99,9 @@ function page(rows: Iterable<EventRow>, limit: number, version: number): Outcome
 export function seqAt(world: World, version: number): number {
   const { head, sql } = world
   if (version === head.version) return head.seq
-  return sql.exec<{ seq: number }>('SELECT seq FROM commits WHERE version = ?', version).toArray()[0]?.seq ?? 0
+  return (
+    sql.exec<{ seq: number }>('SELECT seq FROM commits WHERE version = ?', version).toArray()[0]?.seq ?? 0
+  )
 }
 
 export function eventPieces(row: EventRow): Piece[] {

@@ -131,7 +131,10 @@ export interface SessionStub extends SessionRpc {
 }
 
 export interface SessionRpc {
-  create(caller: Caller, init: SessionInit): Promise<Outcome<{ created: boolean; version: number; session: SessionShown }>>
+  create(
+    caller: Caller,
+    init: SessionInit,
+  ): Promise<Outcome<{ created: boolean; version: number; session: SessionShown }>>
   describe(): Promise<Outcome<{ version: number; session: SessionShown }>>
   patch(caller: Caller, patch: SessionPatch): Promise<Outcome<{ version: number; session: SessionShown }>>
   destroy(): Promise<Outcome<object>>
@@ -141,13 +144,19 @@ export interface SessionRpc {
   readCommit(version: number): Promise<Outcome<{ version: number; digest: string; commit: Piece[] }>>
 
   listLog(query: LogQuery): Promise<Outcome<PageRead>>
-  readEvent(seq: number, at: At): Promise<Outcome<{ version: number; since: number; digest: string; event: Piece[] }>>
+  readEvent(
+    seq: number,
+    at: At,
+  ): Promise<Outcome<{ version: number; since: number; digest: string; event: Piece[] }>>
   pending(query: PageQuery): Promise<Outcome<PageRead>>
 
   readEntry(kind: 'state' | 'file', key: string, at: At): Promise<Outcome<EntryRead>>
   listEntries(kind: 'state' | 'file', query: EntryQuery): Promise<Outcome<PageRead>>
 
-  acquireLease(caller: Caller, request: { holder: string; ttl: number; steal: boolean }): Promise<Outcome<LeaseGrant & { version: number }>>
+  acquireLease(
+    caller: Caller,
+    request: { holder: string; ttl: number; steal: boolean },
+  ): Promise<Outcome<LeaseGrant & { version: number }>>
   renewLease(token: string, ttl: number | undefined): Promise<Outcome<LeaseGrant & { version: number }>>
   releaseLease(token: string): Promise<Outcome<{ version: number }>>
 
@@ -166,4 +175,3 @@ export interface TailRequest {
   chain: string[]
   expires_at: number | null
 }
-

@@ -3,7 +3,7 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import type { Env } from '../env.ts'
-import { fail, type Failure, type Outcome } from '../protocol/errors.ts'
+import { type Failure, fail, type Outcome } from '../protocol/errors.ts'
 import type { SessionPatch, SessionShown } from '../protocol/resources.ts'
 import { forgetAnswers, once } from './answers.ts'
 import { commit, holdBlobs } from './commit.ts'
@@ -44,8 +44,17 @@ export class Session extends DurableObject<Env> implements Rpc.SessionRpc {
     const founded = found(world, init, this.env.LARES_DIGEST_SECRET)
     if ('code' in founded) return founded
     this.#schedule()
-    const answer = () => ({ ok: true as const, ...founded, version: world.head.version, session: show(world) })
-    return once<{ created: boolean; version: number; session: SessionShown }>(world, caller.idempotency, answer)
+    const answer = () => ({
+      ok: true as const,
+      ...founded,
+      version: world.head.version,
+      session: show(world),
+    })
+    return once<{ created: boolean; version: number; session: SessionShown }>(
+      world,
+      caller.idempotency,
+      answer,
+    )
   }
 
   async describe() {
@@ -131,7 +140,9 @@ export class Session extends DurableObject<Env> implements Rpc.SessionRpc {
 
   async findBlob(sha256: string) {
     return this.#with((world) => {
-      const row = world.sql.exec<{ size: number }>('SELECT size FROM blobs WHERE sha256 = ?', sha256).toArray()[0]
+      const row = world.sql
+        .exec<{ size: number }>('SELECT size FROM blobs WHERE sha256 = ?', sha256)
+        .toArray()[0]
       if (!row) return fail('not_found', 'this session does not hold this blob')
       return { ok: true as const, version: world.head.version, size: row.size }
     })
@@ -139,7 +150,10 @@ export class Session extends DurableObject<Env> implements Rpc.SessionRpc {
 
   // Leases
 
-  async acquireLease(caller: Rpc.Caller, { holder, ttl, steal }: { holder: string; ttl: number; steal: boolean }) {
+  async acquireLease(
+    caller: Rpc.Caller,
+    { holder, ttl, steal }: { holder: string; ttl: number; steal: boolean },
+  ) {
     return this.#with((world) =>
       once(world, caller.idempotency, () => withVersion(world, acquire(world, holder, ttl, steal))),
     )
@@ -159,13 +173,17 @@ export class Session extends DurableObject<Env> implements Rpc.SessionRpc {
   override async fetch(request: Request): Promise<Response> {
     const closed = this.#world ? this.#world.closed() : newerSchema()
     if (closed) return Response.json(closed, { status: 409 })
-    const { after, chain, expires_at }: Rpc.TailRequest = JSON.parse(request.headers.get(Rpc.tailHeader) ?? '{}')
+    const { after, chain, expires_at }: Rpc.TailRequest = JSON.parse(
+      request.headers.get(Rpc.tailHeader) ?? '{}',
+    )
     return this.#tail?.open(after, chain, expires_at) ?? new Response(null, { status: 500 })
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
     if (message === 'ping') return
-    socket.send(JSON.stringify({ event: 'error', data: fail('forbidden', 'a tail only tells; write over HTTP') }))
+    socket.send(
+      JSON.stringify({ event: 'error', data: fail('forbidden', 'a tail only tells; write over HTTP') }),
+    )
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {

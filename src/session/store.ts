@@ -17,18 +17,30 @@ export type Entry = {
 }
 
 /** A value that does not read back is null here, and told apart from one in R2 by having no blob. */
-export const valueColumns = 'CASE WHEN json_valid(value, 8) THEN json(value) END AS text, blob, size, salt, digest'
+export const valueColumns =
+  'CASE WHEN json_valid(value, 8) THEN json(value) END AS text, blob, size, salt, digest'
 const columns = `key, since, ${valueColumns}`
 
 export function currentEntry(sql: SqlStorage, kind: EntryKind, key: string): Entry | null {
-  return sql.exec<Entry>(`SELECT ${columns} FROM entries WHERE kind = ? AND key = ?`, kind, key).toArray()[0] ?? null
+  return (
+    sql.exec<Entry>(`SELECT ${columns} FROM entries WHERE kind = ? AND key = ?`, kind, key).toArray()[0] ??
+    null
+  )
 }
 
 /** Who wrote an entry and what it is, without its value. */
-export function entryStamp(sql: SqlStorage, kind: EntryKind, key: string): { since: number; digest: ArrayBuffer } | null {
+export function entryStamp(
+  sql: SqlStorage,
+  kind: EntryKind,
+  key: string,
+): { since: number; digest: ArrayBuffer } | null {
   return (
     sql
-      .exec<{ since: number; digest: ArrayBuffer }>('SELECT since, digest FROM entries WHERE kind = ? AND key = ?', kind, key)
+      .exec<{ since: number; digest: ArrayBuffer }>(
+        'SELECT since, digest FROM entries WHERE kind = ? AND key = ?',
+        kind,
+        key,
+      )
       .toArray()[0] ?? null
   )
 }
@@ -40,7 +52,9 @@ export function entryAt(sql: SqlStorage, kind: EntryKind, key: string, version: 
   const past = sql
     .exec<Entry & { until: number }>(
       `SELECT ${columns}, until FROM past WHERE kind = ? AND key = ? AND since <= ? ORDER BY since DESC LIMIT 1`,
-      kind, key, version,
+      kind,
+      key,
+      version,
     )
     .toArray()[0]
   if (past === undefined || past.until <= version) return null
@@ -54,7 +68,8 @@ export function keysFrom(sql: SqlStorage, kind: EntryKind, prefix: string): stri
     .exec<{ key: string }>(
       // No key's bytes reach FF, so this is just above everything that begins with the prefix.
       "SELECT key FROM entries WHERE kind = ?1 AND key >= ?2 AND key < ?2 || CAST(x'FF' AS TEXT) ORDER BY key",
-      kind, prefix,
+      kind,
+      prefix,
     )
     .toArray()
     .map((row) => row.key)
@@ -76,7 +91,11 @@ export function* entriesFrom(
 ): Generator<Entry> {
   if (version === head) {
     const compare = inclusive ? '>=' : '>'
-    yield* sql.exec<Entry>(`SELECT ${columns} FROM entries WHERE kind = ? AND key ${compare} ? ORDER BY key`, kind, bound)
+    yield* sql.exec<Entry>(
+      `SELECT ${columns} FROM entries WHERE kind = ? AND key ${compare} ? ORDER BY key`,
+      kind,
+      bound,
+    )
     return
   }
   let key = nextKey(sql, kind, bound, inclusive)
@@ -95,7 +114,8 @@ function nextKey(sql: SqlStorage, kind: EntryKind, bound: string, from: boolean)
          SELECT min(key) AS key FROM entries WHERE kind = ?1 AND key ${compare} ?2
          UNION ALL
          SELECT min(key) AS key FROM past WHERE kind = ?1 AND key ${compare} ?2)`,
-      kind, bound,
+      kind,
+      bound,
     )
     .toArray()[0]
   return row?.key ?? null

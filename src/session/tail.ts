@@ -2,10 +2,10 @@
 // journal, or live, fed by each commit as it happens; it becomes live in the same step in which it reads the last commit
 // there is, so nothing falls between and nothing comes twice.
 
-import { changesOf, commitColumns, commitHead, type CommitRow, entryOfVersion } from './history.ts'
+import type { EntryKind } from '../protocol/refs.ts'
+import { type CommitRow, changesOf, commitColumns, commitHead, entryOfVersion } from './history.ts'
 import { valuePiece } from './pieces.ts'
 import { type EventRow, eventColumns } from './read-log.ts'
-import type { EntryKind } from '../protocol/refs.ts'
 import type { World } from './world.ts'
 
 /** What survives hibernation with a socket. */
@@ -69,7 +69,8 @@ export class Tail {
   /** Closes the sockets of revoked credentials. */
   revoke(ids: readonly string[]): void {
     for (const socket of this.#context.getWebSockets()) {
-      if (attached(socket).chain.some((id) => ids.includes(id))) socket.close(closeCodes.unauthenticated, 'revoked')
+      if (attached(socket).chain.some((id) => ids.includes(id)))
+        socket.close(closeCodes.unauthenticated, 'revoked')
     }
   }
 
@@ -93,7 +94,11 @@ export class Tail {
 
   #rows(after: number, most: number): CommitRow[] {
     return this.#world.sql
-      .exec<CommitRow>(`SELECT ${commitColumns} FROM commits WHERE version > ? ORDER BY version LIMIT ?`, after, most)
+      .exec<CommitRow>(
+        `SELECT ${commitColumns} FROM commits WHERE version > ? ORDER BY version LIMIT ?`,
+        after,
+        most,
+      )
       .toArray()
   }
 
@@ -121,11 +126,14 @@ function inlineValue(sql: SqlStorage, ref: string, version: number): string | nu
     const value = entry === null ? null : valuePiece(entry)
     return typeof value === 'string' ? value : null
   }
-  const event = sql.exec<EventRow>(`SELECT ${eventColumns} FROM events WHERE seq = ?`, Number(key)).toArray()[0]
+  const event = sql
+    .exec<EventRow>(`SELECT ${eventColumns} FROM events WHERE seq = ?`, Number(key))
+    .toArray()[0]
   if (!event || event.text === null) return null
   const { type, lane, key: correlation, parent } = event
   const optional =
-    (correlation === null ? '' : `,"key":${JSON.stringify(correlation)}`) + (parent === null ? '' : `,"parent":${parent}`)
+    (correlation === null ? '' : `,"key":${JSON.stringify(correlation)}`) +
+    (parent === null ? '' : `,"parent":${parent}`)
   return `{"type":${JSON.stringify(type)},"lane":"${lane}"${optional},"payload":${event.text}}`
 }
 

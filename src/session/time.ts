@@ -24,7 +24,10 @@ export function resolveAt(world: World, at: At): Outcome<{ version: number }> {
   if (at.time > Date.now() || at.time < identity.created_at) {
     return fail('no_such_version', 'the session had no version at that time', { head: head.version })
   }
-  return { ok: true, version: at.time >= head.at ? head.version : versionAt(world.sql, at.time, head.version) }
+  return {
+    ok: true,
+    version: at.time >= head.at ? head.version : versionAt(world.sql, at.time, head.version),
+  }
 }
 
 /** Binary search: times never decrease with versions, so no index on them is needed. */

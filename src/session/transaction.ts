@@ -1,12 +1,12 @@
 // The working set of one commit: kinds change the world through it and never touch SQL. It moves what an entry was into the
 // past, seals values with salt and digest, counts, and remembers what each reference became.
 
+import { hashes, hex } from '../crypto.ts'
 import type { Change } from '../protocol/digests.ts'
 import { eventValue, saltOf, valueDigest } from '../protocol/digests.ts'
 import type { ErrorCode, ErrorHints, Failure } from '../protocol/errors.ts'
 import { fail } from '../protocol/errors.ts'
 import { type EntryKind, formatRef } from '../protocol/refs.ts'
-import { hashes, hex } from '../crypto.ts'
 import type { Value } from './rpc.ts'
 import { currentEntry, type Entry, keysFrom } from './store.ts'
 import type { Counts, World } from './world.ts'
@@ -82,7 +82,21 @@ export class Transaction {
     this.world.sql.exec(
       `INSERT INTO events (seq, version, at, actor, type, lane, key, parent, call, inputs, value, blob, size, salt, digest)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?, ?, ?)`,
-      seq, this.version, this.at, this.actor, type, lane, key, parent, call, this.#inputs(), text, blob, size, salt, digest,
+      seq,
+      this.version,
+      this.at,
+      this.actor,
+      type,
+      lane,
+      key,
+      parent,
+      call,
+      this.#inputs(),
+      text,
+      blob,
+      size,
+      salt,
+      digest,
     )
     this.counts.bytes += size
     this.#changed(formatRef('log', seq), hex(digest))
@@ -113,7 +127,15 @@ export class Transaction {
        VALUES (?, ?, ?, ?, jsonb(?), ?, ?, ?, ?)
        ON CONFLICT (kind, key) DO UPDATE SET since = excluded.since, inputs = excluded.inputs, value = excluded.value,
          blob = excluded.blob, size = excluded.size, salt = excluded.salt, digest = excluded.digest`,
-      kind, key, this.version, this.#inputs(), text, blob, size, salt, digest,
+      kind,
+      key,
+      this.version,
+      this.#inputs(),
+      text,
+      blob,
+      size,
+      salt,
+      digest,
     )
     this.#count(kind, before === null ? 1 : 0, size - (before?.size ?? 0))
     this.#changed(formatRef(kind, key), hex(digest))
@@ -139,14 +161,20 @@ export class Transaction {
   #retire(kind: EntryKind, key: string): { size: number } | null {
     const { sql } = this.world
     const row = sql
-      .exec<{ since: number; size: number }>('SELECT since, size FROM entries WHERE kind = ? AND key = ?', kind, key)
+      .exec<{ since: number; size: number }>(
+        'SELECT since, size FROM entries WHERE kind = ? AND key = ?',
+        kind,
+        key,
+      )
       .toArray()[0]
     if (!row) return null
     if (row.since < this.version) {
       sql.exec(
         `INSERT INTO past (kind, key, since, until, inputs, value, blob, size, salt, digest)
          SELECT kind, key, since, ?, inputs, value, blob, size, salt, digest FROM entries WHERE kind = ? AND key = ?`,
-        this.version, kind, key,
+        this.version,
+        kind,
+        key,
       )
     }
     return row
@@ -155,14 +183,26 @@ export class Transaction {
   #seal(value: Value): Sealed {
     if (typeof value !== 'string') return { text: null, ...value }
     const salt = saltOf(hashes, this.world.saltKey, value)
-    return { text: value, blob: null, size: Buffer.byteLength(value), salt, digest: valueDigest(hashes, salt, value) }
+    return {
+      text: value,
+      blob: null,
+      size: Buffer.byteLength(value),
+      salt,
+      digest: valueDigest(hashes, salt, value),
+    }
   }
 
   #sealEvent({ payload, ...event }: NewEvent): Sealed {
     if (typeof payload !== 'string') return { text: null, ...payload }
     const text = eventValue({ ...event, payload })
     const salt = saltOf(hashes, this.world.saltKey, text)
-    return { text: payload, blob: null, size: Buffer.byteLength(payload), salt, digest: valueDigest(hashes, salt, text) }
+    return {
+      text: payload,
+      blob: null,
+      size: Buffer.byteLength(payload),
+      salt,
+      digest: valueDigest(hashes, salt, text),
+    }
   }
 
   #inputs(): string | null {
@@ -171,7 +211,10 @@ export class Transaction {
 
   #changed(ref: string, digest: string | null): void {
     const from = this.#from
-    this.changes.set(ref, from === undefined ? { op: this.#op, ref, digest } : { op: this.#op, ref, digest, from })
+    this.changes.set(
+      ref,
+      from === undefined ? { op: this.#op, ref, digest } : { op: this.#op, ref, digest, from },
+    )
   }
 
   #count(kind: EntryKind, entries: number, bytes: number): void {

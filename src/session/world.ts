@@ -1,9 +1,9 @@
 // What one object knows about its world: the head, who the session is, the lease. Everything here is a cache of rows, so
 // that a write reads nothing it already knows; it is only ever changed after the rows are.
 
-import { fail, type Failure } from '../protocol/errors.ts'
-import { genesis } from '../protocol/digests.ts'
 import { hex, saltKeyOf } from '../crypto.ts'
+import { genesis } from '../protocol/digests.ts'
+import { type Failure, fail } from '../protocol/errors.ts'
 import { type Lease, noLease } from './lease.ts'
 import { migrate, schemaVersion, storedSchema } from './schema.ts'
 
@@ -129,7 +129,9 @@ export class World {
     const { fleet, session } = this.identity
     this.storage.transactionSync(() => {
       const tables = this.sql
-        .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+        .exec<{ name: string }>(
+          "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+        )
         .toArray()
       for (const { name } of tables) this.sql.exec(`DROP TABLE "${name}"`)
       this.sql.exec('CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID')
@@ -141,11 +143,18 @@ export class World {
   }
 
   meta(key: string): string | null {
-    return this.sql.exec<{ value: string }>('SELECT value FROM meta WHERE key = ?', key).toArray()[0]?.value ?? null
+    return (
+      this.sql.exec<{ value: string }>('SELECT value FROM meta WHERE key = ?', key).toArray()[0]?.value ??
+      null
+    )
   }
 
   setMeta(key: string, value: string): void {
-    this.sql.exec('INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value', key, value)
+    this.sql.exec(
+      'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+      key,
+      value,
+    )
   }
 
   #load(): Loaded {
@@ -185,7 +194,15 @@ function readHead(sql: SqlStorage): Head {
   const row = sql.exec<HeadRow>('SELECT * FROM commits ORDER BY version DESC LIMIT 1').toArray()[0]
   if (!row) return { version: 0, seq: 0, at: 0, digest: genesis, counts: noCounts, epoch: 0, heldAt: 0 }
   const { version, seq, at, digest, states, files, memories, rows, bytes, epoch, held_at } = row
-  return { version, seq, at, digest: hex(digest), counts: { states, files, memories, rows, bytes }, epoch, heldAt: held_at }
+  return {
+    version,
+    seq,
+    at,
+    digest: hex(digest),
+    counts: { states, files, memories, rows, bytes },
+    epoch,
+    heldAt: held_at,
+  }
 }
 
 export const noCounts: Counts = { states: 0, files: 0, memories: 0, rows: 0, bytes: 0 }

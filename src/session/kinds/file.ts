@@ -2,8 +2,8 @@
 
 import { canonical } from '../../protocol/canonical.ts'
 import { pathProblem } from '../../protocol/names.ts'
-import { Refusal, type Transaction } from '../transaction.ts'
 import type { Entry } from '../store.ts'
+import { Refusal, type Transaction } from '../transaction.ts'
 import type { Applied, Handlers, OperationOf } from './kind.ts'
 
 const defaultType = 'application/octet-stream'
@@ -11,13 +11,21 @@ const defaultType = 'application/octet-stream'
 export const fileHandlers: Handlers<'file.put' | 'file.copy' | 'file.move' | 'file.delete'> = {
   'file.put': { apply: put, subject: (op) => ({ kind: 'file', key: op.path }) },
   // The entry that `if` protects is the one that is written: the target.
-  'file.copy': { apply: (tx, op) => transfer(tx, op, false), subject: (op) => ({ kind: 'file', key: op.to }) },
+  'file.copy': {
+    apply: (tx, op) => transfer(tx, op, false),
+    subject: (op) => ({ kind: 'file', key: op.to }),
+  },
   'file.move': { apply: (tx, op) => transfer(tx, op, true), subject: (op) => ({ kind: 'file', key: op.to }) },
-  'file.delete': { apply: remove, subject: (op) => (op.path === undefined ? null : { kind: 'file', key: op.path }) },
+  'file.delete': {
+    apply: remove,
+    subject: (op) => (op.path === undefined ? null : { kind: 'file', key: op.path }),
+  },
 }
 
 function put(tx: Transaction, op: OperationOf<'file.put'>): Applied {
-  const held = tx.world.sql.exec<{ size: number }>('SELECT size FROM blobs WHERE sha256 = ?', op.blob).toArray()[0]
+  const held = tx.world.sql
+    .exec<{ size: number }>('SELECT size FROM blobs WHERE sha256 = ?', op.blob)
+    .toArray()[0]
   // A hash is not a password: only bytes that came through this session, or that it holds already, can be named.
   if (!held) throw new Refusal('invalid', 'this session does not hold this blob', { pointer: '/blob' })
   const { blob, type = defaultType, mode, mtime = null } = op
@@ -32,7 +40,11 @@ function put(tx: Transaction, op: OperationOf<'file.put'>): Applied {
   return { result: {}, created: tx.put('file', op.path, canonical(value), held.size) }
 }
 
-function transfer(tx: Transaction, op: OperationOf<'file.copy'> | OperationOf<'file.move'>, move: boolean): Applied {
+function transfer(
+  tx: Transaction,
+  op: OperationOf<'file.copy'> | OperationOf<'file.move'>,
+  move: boolean,
+): Applied {
   if (op.path !== undefined) {
     const entry = tx.get('file', op.path)
     if (entry === null) throw new Refusal('not_found', 'there is no such file', { pointer: '/path' })
@@ -41,7 +53,8 @@ function transfer(tx: Transaction, op: OperationOf<'file.copy'> | OperationOf<'f
   }
   const { prefix = '', to } = op
   const sources = tx.keys('file', prefix)
-  if (move && overlaps(prefix, to)) throw new Refusal('invalid', 'a folder cannot be moved into itself', { pointer: '/to' })
+  if (move && overlaps(prefix, to))
+    throw new Refusal('invalid', 'a folder cannot be moved into itself', { pointer: '/to' })
   for (const source of sources) {
     const entry = tx.get('file', source)
     if (entry !== null) place(tx, entry, to + source.slice(prefix.length), move)
@@ -74,4 +87,3 @@ function remove(tx: Transaction, op: OperationOf<'file.delete'>): Applied {
   }
   return { result: { count } }
 }
-

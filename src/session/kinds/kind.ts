@@ -1,9 +1,9 @@
 // What a kind is: for each of its operations, what it does to the world. All else (versions, history, time travel, listing,
 // projection) is written once, over events and entries.
 
-import type { Transaction } from '../transaction.ts'
-import type { WireOperation } from '../rpc.ts'
 import type { EntryKind } from '../../protocol/refs.ts'
+import type { WireOperation } from '../rpc.ts'
+import type { Transaction } from '../transaction.ts'
 
 export type OperationOf<N extends WireOperation['op']> = Extract<WireOperation, { op: N }>
 

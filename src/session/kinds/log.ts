@@ -15,11 +15,15 @@ function append(tx: Transaction, op: OperationOf<'log.append'>): Applied {
   }
   if (op.key !== undefined) {
     const taken = sql.exec<{ seq: number }>('SELECT seq FROM events WHERE key = ?', op.key).toArray()[0]
-    if (taken) throw new Refusal('exists', 'the log has an event with this key', { pointer: '/key', seq: taken.seq })
+    if (taken)
+      throw new Refusal('exists', 'the log has an event with this key', { pointer: '/key', seq: taken.seq })
   }
   if (op.type === 'tool_result') {
-    const call = sql.exec("SELECT 1 FROM events WHERE type = 'tool_call' AND call = ? LIMIT 1", op.call ?? '').toArray()
-    if (call.length === 0) throw new Refusal('unknown_call', 'the log has no such tool call', { pointer: '/payload/call_id' })
+    const call = sql
+      .exec("SELECT 1 FROM events WHERE type = 'tool_call' AND call = ? LIMIT 1", op.call ?? '')
+      .toArray()
+    if (call.length === 0)
+      throw new Refusal('unknown_call', 'the log has no such tool call', { pointer: '/payload/call_id' })
   }
   return { result: { seq: tx.append(op) } }
 }

@@ -1,8 +1,8 @@
 // Structured state: a JSON value a key, set whole, patched, or counted up.
 
 import { type Canonical, canonical, type Json } from '../../protocol/canonical.ts'
-import { mergePatch } from '../../protocol/merge-patch.ts'
 import { limits } from '../../protocol/limits.ts'
+import { mergePatch } from '../../protocol/merge-patch.ts'
 import { Refusal, type Transaction } from '../transaction.ts'
 import type { Applied, Handlers, OperationOf } from './kind.ts'
 
@@ -27,7 +27,8 @@ function patch(tx: Transaction, op: OperationOf<'state.patch'>): Applied {
 
 function add(tx: Transaction, op: OperationOf<'state.add'>): Applied {
   const before = current(tx, op.key) ?? 0
-  if (typeof before !== 'number') throw new Refusal('invalid', 'the value is not a number', { pointer: '/key' })
+  if (typeof before !== 'number')
+    throw new Refusal('invalid', 'the value is not a number', { pointer: '/key' })
   const sum = before + op.by
   // Past this, whole numbers would silently stop counting.
   if (!Number.isFinite(sum) || (Number.isInteger(sum) && !Number.isSafeInteger(sum))) {
@@ -47,14 +48,17 @@ function remove(tx: Transaction, op: OperationOf<'state.delete'>): Applied {
 function current(tx: Transaction, key: string): Json | undefined {
   const entry = tx.get('state', key)
   if (entry === null) return undefined
-  if (entry.text === null) throw new Refusal('too_large', 'a value this large can only be set whole', { limit: limits.inlineBytes })
+  if (entry.text === null)
+    throw new Refusal('too_large', 'a value this large can only be set whole', { limit: limits.inlineBytes })
   return JSON.parse(entry.text)
 }
 
 function fitting(value: Json): Canonical {
   const text = canonical(value)
   if (Buffer.byteLength(text) > limits.inlineBytes) {
-    throw new Refusal('too_large', 'the patched value is too large; set it whole', { limit: limits.inlineBytes })
+    throw new Refusal('too_large', 'the patched value is too large; set it whole', {
+      limit: limits.inlineBytes,
+    })
   }
   return text
 }
