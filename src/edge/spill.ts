@@ -15,7 +15,7 @@ import { Problem } from './reply.ts'
 /** The operations with every large value in R2, under its SHA-256. */
 export async function spill(env: Env, fleet: string, ops: readonly Operation[]): Promise<WireOperation[]> {
   let total = 0
-  for (const op of ops) total += valueOf(op)?.length ?? 0
+  for (const op of ops) total += largeValue(op)?.length ?? 0
   // Characters bound bytes from below; bytes are only counted where it matters.
   if (total > limits.commitBytes) {
     throw new Problem(
@@ -32,7 +32,7 @@ export async function spill(env: Env, fleet: string, ops: readonly Operation[]):
 }
 
 async function spillOne(env: Env, fleet: string, op: Operation): Promise<WireOperation> {
-  const value = valueOf(op)
+  const value = largeValue(op)
   if (value === null || value.length * 3 <= limits.inlineBytes) return op
   const bytes = Buffer.from(value)
   if (bytes.length <= limits.inlineBytes) return op
@@ -47,7 +47,7 @@ async function spillOne(env: Env, fleet: string, op: Operation): Promise<WireOpe
 }
 
 /** The value that may be large; a patch is applied by the object and must reach it whole. */
-function valueOf(op: Operation): Canonical | null {
+function largeValue(op: Operation): Canonical | null {
   if (op.op === 'log.append') return op.payload
   if (op.op === 'state.set') return op.value
   return null

@@ -1,9 +1,7 @@
 // The object's tables, and how an object of an older shape becomes one of today's. docs/storage.md says what each column
 // is for and what a write costs.
 
-/** Each step brings the schema from its index to the next; a step is never edited once it has been released. */
-const steps: readonly string[] = [
-  `
+const spine = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
   CREATE TABLE commits (
@@ -87,8 +85,10 @@ const steps: readonly string[] = [
     at INTEGER NOT NULL,
     answer TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
-  `,
-]
+`
+
+/** Each step brings the schema from its index to the next; a step is never edited once it has been released. */
+const steps: readonly string[] = [spine]
 
 export const schemaVersion = steps.length
 
