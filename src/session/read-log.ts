@@ -5,6 +5,7 @@ import { fail, type Outcome } from '../protocol/errors.ts'
 import { PageBuilder, valuePiece } from './pieces.ts'
 import type { At, LogQuery, PageQuery, PageRead, Piece } from './rpc.ts'
 import { valueColumns } from './store.ts'
+import { activeRanges, type Range } from './time/active.ts'
 import { resolveAt, rfc3339 } from './time.ts'
 import type { World } from './world.ts'
 
@@ -18,6 +19,7 @@ export type EventRow = {
   key: string | null
   parent: number | null
   inputs: string | null
+  origin: string | null
   text: string | null
   blob: string | null
   size: number
@@ -25,7 +27,7 @@ export type EventRow = {
   digest: ArrayBuffer
 }
 
-export const eventColumns = `seq, version, at, actor, type, lane, key, parent, inputs, ${valueColumns}`
+export const eventColumns = `seq, version, at, actor, type, lane, key, parent, inputs, origin, ${valueColumns}`
 
 export function listLog(world: World, query: LogQuery): Outcome<PageRead> {
   const resolved = resolveAt(world, query.at)
@@ -36,17 +38,51 @@ export function listLog(world: World, query: LogQuery): Outcome<PageRead> {
   const newest = seqAt(world, resolved.version)
   const before = query.before ?? newest + 1
   const high = Math.min(before, newest + 1, order === 'desc' ? (position ?? newest + 1) : newest + 1)
-  const rows = world.sql.exec<EventRow>(
-    `SELECT ${eventColumns} FROM events
-     WHERE seq > ?1 AND seq < ?2 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR lane = ?4)
-     ORDER BY seq ${order === 'asc' ? 'ASC' : 'DESC'} LIMIT ?5`,
-    low,
-    high,
-    type,
-    lane,
-    limit + 1,
+  const ranges = query.view === 'all' ? [{ from: 1, to: newest }] : activeRanges(world.sql, newest)
+  if (order === 'desc') ranges.reverse()
+  return page(
+    rowsIn(world.sql, ranges, { low, high, type, lane, order, most: limit + 1 }),
+    limit,
+    resolved.version,
   )
-  return page(rows, limit, resolved.version)
+}
+
+interface RowQuery {
+  /** Both excluded. */
+  low: number
+  high: number
+  type: string | null
+  lane: string | null
+  order: 'asc' | 'desc'
+  most: number
+}
+
+/** The rows of some ranges of the log, one after the other. */
+function* rowsIn(
+  sql: SqlStorage,
+  ranges: readonly Range[],
+  { low, high, type, lane, order, most }: RowQuery,
+): Generator<EventRow> {
+  let left = most
+  for (const { from, to } of ranges) {
+    const above = Math.max(low, from - 1)
+    const below = Math.min(high, to + 1)
+    if (above + 1 >= below) continue
+    const rows = sql.exec<EventRow>(
+      `SELECT ${eventColumns} FROM events
+       WHERE seq > ?1 AND seq < ?2 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR lane = ?4)
+       ORDER BY seq ${order === 'asc' ? 'ASC' : 'DESC'} LIMIT ?5`,
+      above,
+      below,
+      type,
+      lane,
+      left,
+    )
+    for (const row of rows) {
+      yield row
+      if (--left === 0) return
+    }
+  }
 }
 
 export function readEvent(
@@ -73,15 +109,18 @@ export function pending(world: World, query: PageQuery): Outcome<PageRead> {
   const resolved = resolveAt(world, query.at)
   if (!resolved.ok) return resolved
   const after = typeof query.cursor === 'number' ? query.cursor : 0
+  const newest = seqAt(world, resolved.version)
+  // Only what is active calls or answers: a revert takes a result back, and its call waits again.
+  const active = `EXISTS (SELECT 1 FROM json_each(?2) AS r WHERE $.seq BETWEEN r.value ->> 0 AND r.value ->> 1)`
   const rows = world.sql.exec<EventRow>(
     `SELECT ${eventColumns} FROM events AS c
-     WHERE type = 'tool_call' AND call IS NOT NULL AND seq > ?1 AND seq <= ?2
+     WHERE type = 'tool_call' AND call IS NOT NULL AND seq > ?1 AND ${active.replace('$', 'c')}
        AND NOT EXISTS (
-         SELECT 1 FROM events AS r
-         WHERE r.type = 'tool_result' AND r.call IS NOT NULL AND r.call = c.call AND r.seq > c.seq AND r.seq <= ?2)
+         SELECT 1 FROM events AS e
+         WHERE e.type = 'tool_result' AND e.call IS NOT NULL AND e.call = c.call AND e.seq > c.seq AND ${active.replace('$', 'e')})
      ORDER BY seq LIMIT ?3`,
     after,
-    seqAt(world, resolved.version),
+    JSON.stringify(activeRanges(world.sql, newest).map(({ from, to }) => [from, to])),
     query.limit + 1,
   )
   return page(rows, query.limit, resolved.version)
@@ -105,12 +144,13 @@ export function seqAt(world: World, version: number): number {
 }
 
 export function eventPieces(row: EventRow): Piece[] {
-  const { seq, version, at, actor, type, lane, key, parent, inputs } = row
+  const { seq, version, at, actor, type, lane, key, parent, inputs, origin } = row
   const payload = valuePiece(row)
   const optional =
     (key === null ? '' : `,"key":${JSON.stringify(key)}`) +
     (parent === null ? '' : `,"parent":${parent}`) +
     (inputs === null ? '' : `,"from":${inputs}`) +
+    (origin === null ? '' : `,"origin":${origin}`) +
     (payload === null ? ',"corrupt":true' : '')
   const head =
     `{"seq":${seq},"version":${version},"at":"${rfc3339(at)}","actor":${JSON.stringify(actor)},` +

@@ -47,7 +47,8 @@ const spine = `
     digest BLOB NOT NULL
   ) STRICT;
   -- Partial, so that an event without a correlation key or a call costs no index row.
-  CREATE UNIQUE INDEX events_by_key ON events (key) WHERE key IS NOT NULL;
+  -- Not unique: a key that a revert has cut away may come again.
+  CREATE INDEX events_by_key ON events (key, seq) WHERE key IS NOT NULL;
   CREATE INDEX events_by_call ON events (type, call, seq) WHERE call IS NOT NULL;
 
   CREATE TABLE entries (
@@ -87,8 +88,45 @@ const spine = `
   ) STRICT, WITHOUT ROWID;
 `
 
+const time = `
+  -- Where the active log was set back: after the event \`seq\` it is what it was at \`to_seq\`, and then what follows.
+  CREATE TABLE cuts (seq INTEGER PRIMARY KEY, to_seq INTEGER NOT NULL) STRICT;
+
+  -- Where an event that a merge brought comes from.
+  ALTER TABLE events ADD COLUMN origin TEXT;
+
+  -- The world's pages as of meta 'paged'.
+  CREATE TABLE pages (
+    kind TEXT NOT NULL,
+    -- The key of the page's first entry; of the log, its seq as 16 digits, so that both sort as they should.
+    first TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    -- 1 when R2 has it.
+    stored INTEGER NOT NULL,
+    PRIMARY KEY (kind, first)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE snapshots (
+    name TEXT PRIMARY KEY,
+    version INTEGER NOT NULL,
+    root TEXT NOT NULL,
+    entries INTEGER NOT NULL,
+    events INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    pages INTEGER NOT NULL,
+    pages_written INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    message TEXT
+  ) STRICT, WITHOUT ROWID;
+
+  -- Forks that may still take rows from here.
+  CREATE TABLE children (session TEXT PRIMARY KEY, version INTEGER NOT NULL, settled INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+`
+
 /** Each step brings the schema from its index to the next; a step is never edited once it has been released. */
-const steps: readonly string[] = [spine]
+const steps: readonly string[] = [spine, time]
 
 export const schemaVersion = steps.length
 

@@ -8,7 +8,7 @@ import type { ErrorCode, ErrorHints, Failure } from '../protocol/errors.ts'
 import { fail } from '../protocol/errors.ts'
 import { type EntryKind, formatRef } from '../protocol/refs.ts'
 import type { Value } from './rpc.ts'
-import { currentEntry, type Entry, keysFrom } from './store.ts'
+import { currentEntry, type Entry, entryAt, entryStamp, keysFrom } from './store.ts'
 import type { Counts, World } from './world.ts'
 
 /** Stops a commit: everything it did is undone. */
@@ -27,15 +27,20 @@ export interface NewEvent {
   key?: string | undefined
   parent?: number | undefined
   call?: string | undefined
+  /** Where a merge found it, as JSON. */
+  origin?: string | undefined
 }
 
-interface Sealed {
+export interface Sealed {
   text: string | null
   blob: string | null
   size: number
   salt: Uint8Array
   digest: Uint8Array
 }
+
+const overwrite = `since = excluded.since, inputs = excluded.inputs, value = excluded.value, blob = excluded.blob,
+  size = excluded.size, salt = excluded.salt, digest = excluded.digest`
 
 const counted: Record<EntryKind, keyof Counts | null> = {
   state: 'states',
@@ -78,10 +83,10 @@ export class Transaction {
   append(event: NewEvent): number {
     const seq = ++this.seq
     const { text, blob, size, salt, digest } = this.#sealEvent(event)
-    const { type, lane, key = null, parent = null, call = null } = event
+    const { type, lane, key = null, parent = null, call = null, origin = null } = event
     this.world.sql.exec(
-      `INSERT INTO events (seq, version, at, actor, type, lane, key, parent, call, inputs, value, blob, size, salt, digest)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?, ?, ?)`,
+      `INSERT INTO events (seq, version, at, actor, type, lane, key, parent, call, inputs, origin, value, blob, size, salt, digest)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?, ?, ?)`,
       seq,
       this.version,
       this.at,
@@ -92,6 +97,7 @@ export class Transaction {
       parent,
       call,
       this.#inputs(),
+      origin,
       text,
       blob,
       size,
@@ -118,27 +124,44 @@ export class Transaction {
    * @param weight bytes it stands for in the session's total, where that is not its own length
    */
   put(kind: EntryKind, key: string, value: Value, weight?: number): boolean {
-    const { sql } = this.world
     const { text, blob, size: length, salt, digest } = this.#seal(value)
     const size = weight ?? length
     const before = this.#retire(kind, key)
-    sql.exec(
-      `INSERT INTO entries (kind, key, since, inputs, value, blob, size, salt, digest)
-       VALUES (?, ?, ?, ?, jsonb(?), ?, ?, ?, ?)
-       ON CONFLICT (kind, key) DO UPDATE SET since = excluded.since, inputs = excluded.inputs, value = excluded.value,
-         blob = excluded.blob, size = excluded.size, salt = excluded.salt, digest = excluded.digest`,
-      kind,
-      key,
-      this.version,
-      this.#inputs(),
-      text,
-      blob,
-      size,
-      salt,
-      digest,
-    )
+    this.#write(kind, key, { text, blob, size, salt, digest }, this.#inputs())
     this.#count(kind, before === null ? 1 : 0, size - (before?.size ?? 0))
     this.#changed(formatRef(kind, key), hex(digest))
+    return before === null
+  }
+
+  /** Makes an entry what it was at a version, from the row that holds it; absent if it was absent. Answers whether that changed it. */
+  restore(kind: EntryKind, key: string, version: number): boolean {
+    const { sql } = this.world
+    const was = entryAt(sql, kind, key, version)
+    if (was === null) return this.remove(kind, key)
+    const now = entryStamp(sql, kind, key)
+    if (now !== null && hex(now.digest) === hex(was.digest)) return false
+    const before = this.#retire(kind, key)
+    // Copied row to row: it may hold an imported salt, lie in R2, or be erased.
+    sql.exec(
+      `INSERT INTO entries (kind, key, since, inputs, value, blob, size, salt, digest)
+       SELECT kind, key, ?, inputs, value, blob, size, salt, digest FROM past WHERE kind = ? AND key = ? AND since = ?
+       ON CONFLICT (kind, key) DO UPDATE SET ${overwrite}`,
+      this.version,
+      kind,
+      key,
+      was.since,
+    )
+    this.#count(kind, before === null ? 1 : 0, was.size - (before?.size ?? 0))
+    this.#changed(formatRef(kind, key), hex(was.digest))
+    return true
+  }
+
+  /** Takes over an entry from another world, salt and all. Answers true when there was none. */
+  adopt(kind: EntryKind, key: string, sealed: Sealed, inputs: string | null): boolean {
+    const before = this.#retire(kind, key)
+    this.#write(kind, key, sealed, inputs)
+    this.#count(kind, before === null ? 1 : 0, sealed.size - (before?.size ?? 0))
+    this.#changed(formatRef(kind, key), hex(sealed.digest))
     return before === null
   }
 
@@ -178,6 +201,27 @@ export class Transaction {
       )
     }
     return row
+  }
+
+  #write(
+    kind: EntryKind,
+    key: string,
+    { text, blob, size, salt, digest }: Sealed,
+    inputs: string | null,
+  ): void {
+    this.world.sql.exec(
+      `INSERT INTO entries (kind, key, since, inputs, value, blob, size, salt, digest)
+       VALUES (?, ?, ?, ?, jsonb(?), ?, ?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET ${overwrite}`,
+      kind,
+      key,
+      this.version,
+      inputs,
+      text,
+      blob,
+      size,
+      salt,
+      digest,
+    )
   }
 
   #seal(value: Value): Sealed {

@@ -21,7 +21,11 @@ export interface Difference {
  *
  * @param only compares nothing but these kinds, when given
  */
-export async function* compareWorlds(before: Paged, after: Paged, only?: readonly PageRef['kind'][]): AsyncGenerator<Difference> {
+export async function* compareWorlds(
+  before: Paged,
+  after: Paged,
+  only?: readonly PageRef['kind'][],
+): AsyncGenerator<Difference> {
   const kinds = new Set([...before.pages, ...after.pages].map((page) => page.kind))
   for (const kind of [...kinds].sort()) {
     if (only && !only.includes(kind)) continue
@@ -32,11 +36,17 @@ export async function* compareWorlds(before: Paged, after: Paged, only?: readonl
 
 function sharedNames(before: Paged, after: Paged, kind: PageRef['kind']): Set<string> {
   const theirs = new Set(after.pages.filter((page) => page.kind === kind).map((page) => page.name))
-  return new Set(before.pages.filter((page) => page.kind === kind && theirs.has(page.name)).map((page) => page.name))
+  return new Set(
+    before.pages.filter((page) => page.kind === kind && theirs.has(page.name)).map((page) => page.name),
+  )
 }
 
 /** A page's name covers its keys, so a shared page stands at the same place of both worlds and can be left out of both. */
-async function* itemsOf(world: Paged, kind: PageRef['kind'], leaveOut: ReadonlySet<string>): AsyncGenerator<Item> {
+async function* itemsOf(
+  world: Paged,
+  kind: PageRef['kind'],
+  leaveOut: ReadonlySet<string>,
+): AsyncGenerator<Item> {
   for (const page of world.pages) {
     if (page.kind === kind && !leaveOut.has(page.name)) yield* await world.items(page)
   }
@@ -53,7 +63,8 @@ async function* compareKind(
     const order = a.done ? 1 : b.done ? -1 : compareKeys(kind, a.value.key, b.value.key)
     const left = order <= 0 && !a.done ? a.value : null
     const right = order >= 0 && !b.done ? b.value : null
-    if (left?.digest !== right?.digest) yield { kind, key: left?.key ?? right?.key ?? '', before: left, after: right }
+    if (left?.digest !== right?.digest)
+      yield { kind, key: left?.key ?? right?.key ?? '', before: left, after: right }
     if (left) a = await before.next()
     if (right) b = await after.next()
   }

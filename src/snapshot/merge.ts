@@ -19,7 +19,11 @@ export function judge({ base, ours, theirs }: Sides): Verdict {
 }
 
 /** A conflict's end: by the choice for this reference, else by the strategy; null when it stays open. */
-export function settle(ref: string, strategy: Strategy, choices: Readonly<Record<string, 'ours' | 'theirs'>>): Verdict | null {
+export function settle(
+  ref: string,
+  strategy: Strategy,
+  choices: Readonly<Record<string, 'ours' | 'theirs'>>,
+): Verdict | null {
   const choice = Object.hasOwn(choices, ref) ? choices[ref] : strategy
   if (choice === 'ours') return 'keep'
   return choice === 'theirs' ? 'take' : null

@@ -63,7 +63,11 @@ function finish(hashes: Hashes, kind: RefKind, items: Item[], natural: boolean):
 }
 
 /** SHA-256, as hex, over the canonical line `[ref, digest]` of each item. Erasing a value leaves it as it is. */
-export function pageName(hashes: Hashes, kind: RefKind, items: Iterable<Pick<Item, 'key' | 'digest'>>): string {
+export function pageName(
+  hashes: Hashes,
+  kind: RefKind,
+  items: Iterable<Pick<Item, 'key' | 'digest'>>,
+): string {
   let text = ''
   for (const { key, digest } of items) text += `${canonical([formatRef(kind, key), digest])}\n`
   return toHex(hashes.sha256(text))

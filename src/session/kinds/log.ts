@@ -1,6 +1,7 @@
 // The log: events in the order in which they were accepted. Tool calls and results are events with a meaning of their own:
 // a result must answer a call that the log has.
 
+import { cutType, isActive } from '../time/active.ts'
 import { Refusal, type Transaction } from '../transaction.ts'
 import type { Applied, Handlers, OperationOf } from './kind.ts'
 
@@ -9,21 +10,28 @@ export const logHandlers: Handlers<'log.append'> = {
 }
 
 function append(tx: Transaction, op: OperationOf<'log.append'>): Applied {
-  const { sql } = tx.world
   if (op.parent !== undefined && op.parent > tx.seq) {
     throw new Refusal('invalid', `the log has no event ${op.parent}`, { pointer: '/parent' })
   }
+  if (op.type === cutType) throw new Refusal('invalid', 'this type is kept for reverts', { pointer: '/type' })
   if (op.key !== undefined) {
-    const taken = sql.exec<{ seq: number }>('SELECT seq FROM events WHERE key = ?', op.key).toArray()[0]
-    if (taken)
-      throw new Refusal('exists', 'the log has an event with this key', { pointer: '/key', seq: taken.seq })
+    const taken = newestActive(tx, 'key = ?', op.key)
+    if (taken !== null) {
+      throw new Refusal('exists', 'the log has an event with this key', { pointer: '/key', seq: taken })
+    }
   }
-  if (op.type === 'tool_result') {
-    const call = sql
-      .exec("SELECT 1 FROM events WHERE type = 'tool_call' AND call = ? LIMIT 1", op.call ?? '')
-      .toArray()
-    if (call.length === 0)
-      throw new Refusal('unknown_call', 'the log has no such tool call', { pointer: '/payload/call_id' })
+  if (
+    op.type === 'tool_result' &&
+    newestActive(tx, "call IS NOT NULL AND type = 'tool_call' AND call = ?", op.call ?? '') === null
+  ) {
+    throw new Refusal('unknown_call', 'the log has no such tool call', { pointer: '/payload/call_id' })
   }
   return { result: { seq: tx.append(op) } }
+}
+
+/** The newest event of the active log that meets a condition; what a revert has cut away does not count. */
+function newestActive({ world: { sql }, seq }: Transaction, condition: string, value: string): number | null {
+  const rows = sql.exec<{ seq: number }>(`SELECT seq FROM events WHERE ${condition} ORDER BY seq DESC`, value)
+  for (const row of rows) if (isActive(sql, row.seq, seq)) return row.seq
+  return null
 }
