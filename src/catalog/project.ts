@@ -106,7 +106,7 @@ function lastOfEachVersion(changes: readonly ChangeRow[]): ChangeRow[] {
 const fresh = `
   WITH
     known(version) AS (
-      SELECT projected_version FROM sessions WHERE fleet = ?1 AND session = ?2
+      SELECT projected_version FROM sessions WHERE fleet = ?1 AND session = ?2 AND NOT deleted
       UNION ALL
       SELECT ?3 WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE fleet = ?1 AND session = ?2)
     ),

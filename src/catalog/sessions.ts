@@ -132,7 +132,7 @@ function sortedBy(order: SessionOrder): SQL[] {
 
 function beyond(order: SessionOrder, { session, time }: Position): SQL {
   if (order === 'id') return gt(sessions.session, session)
-  return sql`(${timeOf[order]}, ${sessions.session}) <= (${time}, ${session})`
+  return sql`(${timeOf[order]}, ${sessions.session}) < (${time}, ${session})`
 }
 
 function formatPosition(order: SessionOrder, { session, time }: Position): string {

@@ -340,7 +340,7 @@ describe('removal', () => {
       { kind: 'state', key: `k${i % 3}`, value: `${i}` },
     ])
     const row = rowAt(25, { labels: { a: '1', b: '2' } })
-    for (const session of ['gone', 'kept']) await project(db, batchOf(fleet, session, history, 1, 25, row))
+    for (const session of ['gone', 'kept']) await project(db, batchOf(fleet, session, history, 1, 22, row))
     const kept = await contents(fleet, 'kept')
     let steps = 1
     while ((await removeSession(db, fleet, 'gone', 10)).more) {
