@@ -1,6 +1,7 @@
 // The resources of the API beside operations: what their requests hold and what their answers look like.
 
 import { z } from 'zod'
+import { type ErrorCode, errors } from './errors.ts'
 import { limits } from './limits.ts'
 import { commitBody, eventFields, fileMode, lane, withCall } from './ops.ts'
 import { fleetName, seq, sessionId, sha256, text, version } from './values.ts'
@@ -42,6 +43,10 @@ const time = z
   .string()
   .meta({ description: 'RFC 3339, UTC, milliseconds', example: '2026-12-01T08:00:00.000Z' })
 const hex = z.string().meta({ description: 'SHA-256, lowercase hex' })
+const corrupt = z
+  .literal(true)
+  .optional()
+  .meta({ description: 'The stored value does not read back; null stands in its place' })
 
 export const leaseShown = z.object({ holder: z.string(), epoch: z.int(), expires_at: time })
 
@@ -101,6 +106,33 @@ export const commitListed = z
   })
   .meta({ id: 'CommitListed' })
 
+const changeInFull = z.object({
+  op: z.string(),
+  ref: z.string(),
+  digest: hex.nullable().meta({ description: 'Null where the value was taken away' }),
+  from: z.array(z.string()).optional(),
+  salt: z.string().optional().meta({ description: 'Hex; with the value it gives the digest' }),
+  value: z.unknown().optional(),
+})
+
+/** A commit with everything that its digest covers. */
+export const commitInFull = commitListed
+  .omit({ ops: true })
+  .extend({ previous: hex, ops: z.array(changeInFull) })
+  .meta({ id: 'CommitInFull' })
+
+/** A commit of one of a fleet's sessions, from the catalog. */
+export const fleetCommit = commitListed
+  .extend({
+    session: sessionId,
+    projected_version: version,
+    ops_more: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'The commit has more operations than are listed' }),
+  })
+  .meta({ id: 'FleetCommit' })
+
 const oneEvent = z.strictObject(eventFields).transform(withCall)
 /** One event, or a batch that becomes one commit. */
 export const logBody = z.union([
@@ -119,15 +151,23 @@ export const eventShown = z
     payload: z.unknown(),
     key: z.string().optional(),
     parent: seq.optional(),
+    from: z.array(z.string()).optional(),
+    corrupt,
   })
   .meta({ id: 'Event' })
 
-export const eventAppended = eventShown.omit({ payload: true }).meta({ id: 'EventAppended' })
+export const eventAppended = eventShown
+  .omit({ payload: true, from: true, corrupt: true })
+  .meta({ id: 'EventAppended' })
+
+export const logAppended = z
+  .object({ version, at: time, digest: hex, events: z.array(eventAppended) })
+  .meta({ id: 'LogAppended' })
 
 // State and files
 
 export const stateShown = z
-  .object({ key: z.string(), value: z.unknown(), since: version })
+  .object({ key: z.string(), value: z.unknown(), since: version, corrupt })
   .meta({ id: 'StateEntry' })
 
 export const fileShown = z
@@ -142,6 +182,11 @@ export const fileShown = z
     since: version,
   })
   .meta({ id: 'File' })
+
+/** What a delimiter rolls up. */
+export const prefixShown = z.object({ prefix: z.string() }).meta({ id: 'Prefix' })
+
+export const blobShown = z.object({ blob: sha256, size: z.int() }).meta({ id: 'Blob' })
 
 export const filePutShown = fileShown
   .omit({ since: true, meta: true })
@@ -178,6 +223,31 @@ export const tokenGranted = z
   .meta({ id: 'Token' })
 export const keyBody = z.strictObject({ label: text(limits.titleChars).optional() })
 export const keyGranted = z.object({ key: z.string(), id: z.string() }).meta({ id: 'Key' })
-export const fleetShown = z.object({ fleet: fleetName, created_at: time }).meta({ id: 'Fleet' })
+export const fleetShown = z.object({ fleet: fleetName }).meta({ id: 'Fleet' })
+
+// Errors
+
+// The keys of the table are its codes.
+const codes = Object.keys(errors) as [ErrorCode, ...ErrorCode[]]
+
+/** RFC 9457 `application/problem+json`. */
+export const problem = z
+  .object({
+    type: z.string().meta({ description: '`urn:lares:error:` and the code' }),
+    title: z.string(),
+    status: z.int(),
+    code: z.enum(codes),
+    detail: z.string(),
+    pointer: z
+      .string()
+      .optional()
+      .meta({ description: 'JSON Pointer into the body, or the name of a header or query parameter' }),
+    head: version.optional().meta({ description: 'The session’s head version' }),
+    epoch: z.int().optional().meta({ description: 'The current lease epoch' }),
+    limit: z.int().optional().meta({ description: 'The limit that was passed' }),
+    seq: seq.optional().meta({ description: 'The event that already has the correlation key' }),
+    retry_after: z.int().optional().meta({ description: 'Seconds to wait before trying again' }),
+  })
+  .meta({ id: 'Problem' })
 
 export { commitBody }

@@ -1,0 +1,130 @@
+// Files and the blobs behind them.
+
+import { z } from 'zod'
+import { limits } from '../../protocol/limits.ts'
+import { fileMode } from '../../protocol/ops.ts'
+import { blobShown, filePutShown, fileShown, prefixShown, written } from '../../protocol/resources.ts'
+import { answer, bytes, page, unchanged } from './content.ts'
+import type { Answer, Section } from './route.ts'
+import { header, query } from './shared.ts'
+
+const world = '/v1/sessions/{session}'
+const path = `${world}/files`
+const one = `${path}/{path}`
+const blob = `${world}/blobs/{sha256}`
+
+const fileHeaders = [
+  'Lares-Version',
+  'ETag',
+  'Lares-Since',
+  'Lares-Blob',
+  'Lares-Mode',
+  'Lares-Mtime',
+  'Cache-Control',
+] as const
+const whole: Answer = { text: 'The file’s bytes', content: bytes('*/*'), headers: fileHeaders }
+const corruptFile = z.object({ path: z.string(), since: z.int(), corrupt: z.literal(true) })
+
+export const files: Section = {
+  tag: 'Files',
+  text: `Bytes under paths, up to ${limits.smallFileBytes} of them in one request. Served as attachments, never as pages.`,
+  routes: [
+    {
+      method: 'get',
+      path,
+      summary: 'List files',
+      text: 'With a delimiter, what lies beneath it is listed once, as its prefix. A credential with `files:PREFIX` sees its folders.',
+      needs: 'any',
+      parameters: [
+        'prefix',
+        query('delimiter', 'What parts folders.', { type: 'string', const: '/' }),
+        'at',
+        'limit',
+        'cursor',
+      ],
+      answers: {
+        200: page(
+          'Files in the order of their paths, bytewise',
+          z.union([fileShown, prefixShown, corruptFile]),
+        ),
+      },
+    },
+    {
+      method: 'get',
+      path: one,
+      summary: 'Read a file',
+      needs: 'any',
+      parameters: ['at', 'range', 'ifRange', 'ifNoneMatch'],
+      answers: {
+        200: whole,
+        206: { ...whole, text: 'The range', headers: [...fileHeaders, 'Content-Range'] },
+        304: unchanged,
+      },
+      errors: ['range_not_satisfiable', 'corrupt'],
+    },
+    {
+      method: 'head',
+      path: one,
+      summary: 'Describe a file',
+      needs: 'any',
+      parameters: ['at', 'ifNoneMatch'],
+      answers: { 200: { text: 'What the file is, in headers', headers: fileHeaders }, 304: unchanged },
+      errors: ['corrupt'],
+    },
+    {
+      method: 'put',
+      path: one,
+      summary: 'Write a file',
+      text: 'Its type is the `Content-Type`.',
+      needs: 'any',
+      parameters: [
+        'contentDigest',
+        header('Lares-Mode', 'The file’s mode.', {
+          type: 'string',
+          enum: fileMode.options,
+          default: '100644',
+        }),
+        header('Lares-Mtime', 'When it was changed, RFC 3339.', { type: 'string', format: 'date-time' }),
+        'idempotency',
+        'lease',
+        'ifMatch',
+        'ifAbsent',
+      ],
+      body: { content: bytes('*/*'), optional: true },
+      answers: {
+        201: answer('The path is new', filePutShown),
+        200: answer('The file replaces another', filePutShown),
+      },
+      errors: ['digest_mismatch'],
+    },
+    {
+      method: 'delete',
+      path: one,
+      summary: 'Delete a file',
+      needs: 'any',
+      parameters: ['idempotency', 'lease', 'ifMatch', 'ifAbsent'],
+      answers: { 200: answer('It is gone from this version on', written) },
+    },
+    {
+      method: 'put',
+      path: blob,
+      summary: 'Bring bytes, so that a commit can name them',
+      text: '`file.put` takes a blob that this session holds. The same bytes again are no new blob.',
+      needs: 'any',
+      parameters: ['contentDigest', 'lease'],
+      body: { content: bytes(), optional: true },
+      answers: { 201: answer('They are there', blobShown) },
+      errors: ['digest_mismatch'],
+    },
+    {
+      method: 'get',
+      path: blob,
+      summary: 'Read bytes that this session refers to',
+      needs: 'read',
+      answers: {
+        200: { text: 'The bytes', content: bytes(), headers: ['Lares-Version', 'ETag'] },
+      },
+      errors: ['corrupt'],
+    },
+  ],
+}

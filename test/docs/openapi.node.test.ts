@@ -1,0 +1,144 @@
+// The document as its readers get it: valid by OpenAPI's own schema, and true. A tour of the API checks each answer, also
+// the refused ones, against what the document says of that route and status.
+
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type LocalEdge, startLocal } from '../../src/local/index.ts'
+import { type Document, Tour } from './tour.ts'
+
+let edge: LocalEdge
+let tour: Tour
+
+beforeAll(async () => {
+  edge = await startLocal({ key: 'docs-test-key', quiet: true })
+  const response = await fetch(`${edge.url}/openapi.json`)
+  // The first test below checks that it is one.
+  tour = new Tour(edge, (await response.json()) as Document)
+})
+afterAll(() => edge.close())
+
+it('the document is valid OpenAPI 3.1', async () => {
+  const validator = new Validator()
+  const { valid, errors } = await validator.validate({ ...structuredClone(tour.document) })
+  expect(errors).toBeUndefined()
+  expect(valid).toBe(true)
+  expect(validator.version).toBe('3.1')
+})
+
+it('a document with a mistake would be found out', async () => {
+  const broken = structuredClone(tour.document)
+  Object.assign(Object.values(broken.paths)[0] ?? {}, { get: { responses: 7 } })
+  expect((await new Validator().validate({ ...broken })).valid).toBe(false)
+})
+
+describe('each answer is as described', () => {
+  const world = '/v1/sessions/tour'
+
+  it('of sessions', async () => {
+    await tour.go('put', world, { body: { title: 'Tour', labels: { a: 'b' } } }, 201)
+    await tour.go('put', world, {}, 200)
+    await tour.go('post', '/v1/sessions', {}, 201)
+    await tour.go('get', world, {}, 200)
+    await tour.go('patch', world, { body: { labels: { a: null }, retention: { days: 9 } } }, 200)
+    await tour.go('patch', world, { body: { colour: 1 } }, 422)
+    await tour.go('get', '/v1/sessions', {}, 200)
+    await tour.go('get', '/v1/sessions?limit=0', {}, 422)
+    await tour.go('get', '/v1/sessions/nobody', {}, 404)
+    await tour.go('put', '/v1/sessions/short', {}, 201)
+    await tour.go('delete', '/v1/sessions/short', {}, 204)
+    await tour.go('get', '/v1/sessions/short', {}, 410)
+  })
+
+  it('of commits', async () => {
+    const ops = [
+      { op: 'log.append', payload: { n: 1 }, key: 'one', from: ['state:x'] },
+      { op: 'state.set', key: 'x', value: [1, null] },
+      { op: 'state.add', key: 'n', by: 2 },
+      { op: 'state.patch', key: 'p', patch: { a: 1 } },
+      { op: 'state.delete', key: 'nothing' },
+    ]
+    const body = { ops, message: 'All at once', cause: { run: 1 } }
+    const { version } = await tour.go('post', `${world}/commits`, { body }, 201)
+    await tour.go('post', `${world}/commits`, { body: { ops, expect: 99 } }, 412)
+    await tour.go('post', `${world}/commits`, { body: { ops } }, 409)
+    await tour.go('post', `${world}/commits`, { body: { ops: [{ op: 'no.such' }] } }, 422)
+    await tour.go('post', `${world}/commits`, { body: '{', type: 'text/plain' }, 415)
+    await tour.go('get', `${world}/commits`, {}, 200)
+    const full = await tour.go('get', `${world}/commits/${version}`, {}, 200)
+    const known = { headers: { 'if-none-match': `"${full.digest}"` } }
+    await tour.go('get', `${world}/commits/${version}`, known, 304)
+    await tour.go('get', `${world}/commits/1000`, {}, 404)
+  })
+
+  it('of the log', async () => {
+    await tour.go('post', `${world}/log`, { body: { payload: 'a' } }, 201)
+    const call = { type: 'tool_call', payload: { id: 'c1', name: 'ls', input: {} } }
+    await tour.go('post', `${world}/log`, { body: { events: [call, { payload: 1, parent: 1 }] } }, 201)
+    await tour.go('post', `${world}/log`, { body: { type: 'tool_result', payload: { call_id: '?' } } }, 422)
+    await tour.go('get', `${world}/log?limit=2`, {}, 200)
+    await tour.go('get', `${world}/log/pending`, {}, 200)
+    await tour.go('get', `${world}/log/1`, {}, 200)
+    await tour.go('get', `${world}/log/999`, {}, 404)
+    await tour.go('get', `${world}/log?at=1000`, {}, 404)
+  })
+
+  it('of state', async () => {
+    await tour.go('put', `${world}/state/plan/a`, { body: { b: 1 } }, 201)
+    await tour.go('put', `${world}/state/plan/a`, { body: 0 }, 200)
+    await tour.go('patch', `${world}/state/plan/a`, { body: { c: 1 } }, 200)
+    await tour.go('put', `${world}/state/plan/a`, { body: 0, headers: { 'if-none-match': '*' } }, 412)
+    await tour.go('get', `${world}/state?prefix=plan`, {}, 200)
+    await tour.go('get', `${world}/state/plan/a`, {}, 200)
+    await tour.go('delete', `${world}/state/plan/a`, {}, 200)
+    await tour.go('delete', `${world}/state/plan/a`, {}, 404)
+  })
+
+  it('of files and blobs', async () => {
+    const file = `${world}/files/notes/a.txt`
+    await tour.go('put', file, { body: 'hello', type: 'text/plain' }, 201)
+    const put = await tour.go('put', file, { body: 'hello!', type: 'text/plain' }, 200)
+    await tour.go('put', `${world}/files/a%2F%2Fb`, { body: '', type: 'text/plain' }, 422)
+    await tour.go('get', `${world}/files`, {}, 200)
+    await tour.go('get', `${world}/files?delimiter=/`, {}, 200)
+    await tour.go('get', file, {}, 200)
+    await tour.go('head', file, {}, 200)
+    await tour.go('get', file, { headers: { range: 'bytes=1-2' } }, 206)
+    await tour.go('get', file, { headers: { range: 'bytes=99-' } }, 416)
+    await tour.go('get', `${world}/blobs/${put.blob}`, {}, 200)
+    await tour.go('put', `${world}/blobs/${put.blob}`, { body: 'hello!', type: 'text/plain' }, 201)
+    await tour.go('put', `${world}/blobs/${put.blob}`, { body: 'other', type: 'text/plain' }, 412)
+    await tour.go('delete', file, {}, 200)
+  })
+
+  it('of leases', async () => {
+    const lease = { holder: 'tour', ttl: 60 }
+    const { token } = await tour.go('post', `${world}/lease`, { body: lease }, 201)
+    await tour.go('post', `${world}/lease`, { body: lease }, 409)
+    await tour.go('post', `${world}/log`, { body: { payload: 1 } }, 409)
+    await tour.go('put', `${world}/lease`, { headers: { 'lares-lease': token } }, 200)
+    await tour.go('get', world, {}, 200)
+    await tour.go('delete', `${world}/lease`, { headers: { 'lares-lease': token } }, 204)
+    await tour.go('delete', `${world}/lease`, { headers: { 'lares-lease': token } }, 409)
+  })
+
+  it('of fleets, keys and tokens', async () => {
+    await tour.go('put', '/v1/fleets/acme', {}, 201)
+    await tour.go('put', '/v1/fleets/acme', {}, 200)
+    const { id } = await tour.go('post', '/v1/fleets/acme/keys', { body: { label: 'ci' } }, 201)
+    await tour.go('delete', `/v1/fleets/acme/keys/${id}`, {}, 204)
+    await tour.go('post', '/v1/fleets/nobody/keys', {}, 404)
+    const scopes = { session: 'tour', scopes: ['read'], expires_in: 60 }
+    const minted = await tour.go('post', '/v1/tokens', { body: scopes }, 201)
+    const weak = { key: minted.token, body: { payload: 1 } }
+    await tour.go('post', `${world}/log`, weak, 403)
+    await tour.go('delete', `/v1/tokens/${minted.id}`, {}, 204)
+    await tour.go('get', world, { key: 'wrong' }, 401)
+    await tour.go('get', '/v1/commits', {}, 200)
+  })
+
+  it('of the service itself', async () => {
+    await tour.go('get', '/healthz', {}, 200)
+    await tour.go('get', '/openapi.json', {}, 200)
+    await tour.go('get', '/docs', {}, 200)
+  })
+})
