@@ -44,14 +44,18 @@ export class FileBody extends FileHead {
     this.#response = response
   }
 
-  /** @throws {NetworkError} when the content is cut off: get the file again. */
+  /** @throws {NetworkError} when the content is cut off: get the file again */
   async bytes(): Promise<Bytes> {
-    return new Uint8Array(await this.#read(() => this.#response.arrayBuffer()))
+    try {
+      return new Uint8Array(await this.#response.arrayBuffer())
+    } catch (cause) {
+      throw new NetworkError(`reading ${this.path}: the content was cut off`, { cause })
+    }
   }
 
   /** The content as UTF-8 text. */
-  text(): Promise<string> {
-    return this.#read(() => this.#response.text())
+  async text(): Promise<string> {
+    return new TextDecoder().decode(await this.bytes())
   }
 
   /** The content as it arrives. */
@@ -62,13 +66,5 @@ export class FileBody extends FileHead {
   /** Leaves the content unread and frees the connection. */
   async cancel(): Promise<void> {
     await this.#response.body?.cancel()
-  }
-
-  async #read<T>(read: () => Promise<T>): Promise<T> {
-    try {
-      return await read()
-    } catch (cause) {
-      throw new NetworkError(`reading ${this.path}: the content was cut off`, { cause })
-    }
   }
 }

@@ -50,7 +50,7 @@ export class Session {
   /**
    * Makes the session.
    *
-   * @throws {LaresError} `exists` when it is there already. After a lost answer, it may be this very call that made it.
+   * @throws {LaresError} `exists` when it is there already; `gone` when it was deleted
    */
   async create(init: SessionCreate = {}, options: WriteOptions = {}): Promise<SessionShown> {
     const { created, ...session } = await this.ensure(init, options)
