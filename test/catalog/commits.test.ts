@@ -19,6 +19,8 @@ async function walk(fleet: string, query: Partial<FleetCommitQuery>): Promise<st
   do {
     const page = await list(fleet, { ...query, after })
     seen.push(...page.items.map((item) => `${item.session}@${item.version}`))
+    // A walk that stands still must fail, not hang.
+    if (page.next !== null) expect(page.next).not.toBe(after)
     after = page.next
   } while (after !== null)
   return seen

@@ -84,7 +84,9 @@ describe('a batch', () => {
     await project(db, batchOf(fleet, 's', history))
     const again = batchOf(fleet, 's', history, 1, 2, rowAt(5, { title: 'new', updated_at: 9000 }))
     expect(await project(db, again)).toEqual({ ok: true, projected: 5 })
-    expect((await contents(fleet, 's')).sessions).toMatchObject([{ title: 'new', version: 5, projected_version: 5 }])
+    expect((await contents(fleet, 's')).sessions).toMatchObject([
+      { title: 'new', version: 5, projected_version: 5 },
+    ])
   })
 
   it('twenty at once, overlapping, end as one would', async () => {
