@@ -10,8 +10,8 @@ export class FileHead {
   /** SHA-256 of the bytes, hex. */
   readonly blob: string
   readonly type: string
-  /** Bytes of the whole file. */
-  readonly size: number
+  /** Bytes of the whole file; undefined when something in between compressed it and took the length away. */
+  readonly size: number | undefined
   readonly mode: string
   /** RFC 3339, or null when none was given. */
   readonly mtime: string | null
@@ -26,7 +26,7 @@ export class FileHead {
     this.path = path
     this.blob = headers.get('lares-blob') ?? ''
     this.type = headers.get('content-type') ?? 'application/octet-stream'
-    this.size = numberIn(headers, 'content-length') ?? 0
+    this.size = numberIn(headers, 'content-length')
     this.mode = headers.get('lares-mode') ?? '100644'
     this.mtime = headers.get('lares-mtime')
     this.since = numberIn(headers, 'lares-since') ?? 0
