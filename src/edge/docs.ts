@@ -2,7 +2,7 @@
 
 import type { Hono } from 'hono'
 import type { EdgeEnv } from './context.ts'
-import { docsPage } from './docs-page.ts'
+import { docsHeaders, docsPage } from './docs-page.ts'
 import { openApiDocument } from './openapi.ts'
 import { reply } from './reply.ts'
 
@@ -14,5 +14,5 @@ export function docsRoutes(app: Hono<EdgeEnv>): void {
     document ??= JSON.stringify(openApiDocument())
     return reply(c, document, { headers: { 'access-control-allow-origin': '*' } })
   })
-  app.get('/docs', (c) => reply(c, docsPage, { headers: { 'content-type': 'text/html; charset=utf-8' } }))
+  app.get('/docs', (c) => reply(c, docsPage, { headers: docsHeaders() }))
 }

@@ -153,6 +153,7 @@ export const commitBody = z.strictObject({
   message: text(limits.messageChars).optional(),
   cause: jsonValue(limits.causeBytes)
     .refine((cause) => cause.startsWith('{'), 'must be an object')
+    .meta({ type: 'object', description: 'What made it happen: run, tool call, model, event …' })
     .optional(),
   expect: version.optional(),
 })

@@ -1,6 +1,7 @@
 // The document as its readers get it: valid by OpenAPI's own schema, and true. A tour of the API checks each answer, also
 // the refused ones, against what the document says of that route and status.
 
+import { Script } from 'node:vm'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type LocalEdge, startLocal } from '../../src/local/index.ts'
@@ -29,6 +30,13 @@ it('a document with a mistake would be found out', async () => {
   const broken = structuredClone(tour.document)
   Object.assign(Object.values(broken.paths)[0] ?? {}, { get: { responses: 7 } })
   expect((await new Validator().validate({ ...broken })).valid).toBe(false)
+})
+
+it('the script of /docs is one that a browser can read', async () => {
+  const html = await (await fetch(`${edge.url}/docs`)).text()
+  const script = html.split(/<script>|<\/script>/)[1] ?? ''
+  expect(script.length).toBeGreaterThan(1000)
+  expect(() => new Script(script)).not.toThrow()
 })
 
 describe('each answer is as described', () => {
