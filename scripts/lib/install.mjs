@@ -11,8 +11,9 @@ import { root } from './root.mjs'
 export function ensureInstalled() {
   if (isInstalled()) return
   console.error('Installing the dependencies; this happens once.')
-  // `npm ci` refuses a lock file that lacks what this registry has for other platforms; `npm install` does not mind.
-  const done = npm('ci') || npm('install', '--no-save')
+  // `npm ci` deletes what is there, which may be in use, and refuses a lock file that lacks what a registry has for
+  // other platforms; `npm install` does neither.
+  const done = (!existsSync(modules) && npm('ci')) || npm('install', '--no-save')
   if (!done || !existsSync(node)) {
     fail(
       'The dependencies could not be installed; the reasons of npm are above.\n' +
@@ -23,18 +24,14 @@ export function ensureInstalled() {
 }
 
 /** The Node the project runs on, whatever the system's own is. */
-export const node = join(
-  root,
-  'node_modules',
-  'node',
-  'bin',
-  process.platform === 'win32' ? 'node.exe' : 'node',
-)
+export const node = join(root, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node')
+
+const modules = join(root, 'node_modules')
 
 /** Compares versions, not dates: a checkout gives files any date. */
 function isInstalled() {
   const wanted = readPackages(join(root, 'package-lock.json'))
-  const installed = readPackages(join(root, 'node_modules', '.package-lock.json'))
+  const installed = readPackages(join(modules, '.package-lock.json'))
   if (installed === undefined || !existsSync(node)) return false
   return Object.entries(wanted ?? {}).every(([path, { version, optional, devOptional }]) => {
     if (path === '') return true

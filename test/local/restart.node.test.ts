@@ -63,18 +63,17 @@ describe('a restart', () => {
       .toEqual(['demo'])
   })
 
-  it('keeps tokens valid, also with another root key', async () => {
+  it('keeps API keys and their tokens valid, also with another root key', async () => {
     edge = await startEdge({ data, key: 'first-key' })
     await append(edge, ['one'])
-    const minted = await call(edge, 'POST', '/v1/tokens', {
-      session: 'demo',
-      scopes: ['read'],
-      expires_in: 3600,
-    })
-    expect(minted.status).toBeLessThan(300)
+    const api = (await call(edge, 'POST', '/v1/fleets/default/keys', {})).body
+    const request = { session: 'demo', scopes: ['read'], expires_in: 3600 }
+    const minted = (await call({ url: edge.url, key: api.key }, 'POST', '/v1/tokens', request)).body
     await edge.stop()
     edge = await startEdge({ data, key: 'second-key' })
-    expect(await logTexts({ url: edge.url, key: minted.body.token }, 'demo')).toEqual(['one'])
+    for (const key of [api.key, minted.token, 'second-key']) {
+      expect(await logTexts({ url: edge.url, key }, 'demo')).toEqual(['one'])
+    }
     expect((await call({ url: edge.url, key: 'first-key' }, 'GET', '/v1/sessions/demo')).status).toBe(401)
   })
 
