@@ -1,0 +1,55 @@
+// The Worker as it is, with two differences: its sessions tell nothing to the catalog, and a request that asks for it is
+// told how many rows the objects read and wrote to answer it.
+
+import type { Env } from '../../src/env.ts'
+import worker from '../../src/index.ts'
+import { Session as Product } from '../../src/session/session.ts'
+
+export { Fleet } from '../../src/auth/fleet.ts'
+
+export class Session extends Product {
+  constructor(context: DurableObjectState, env: Env) {
+    super(context, env)
+    watch(context.storage.sql)
+  }
+
+  override async alarm(): Promise<void> {}
+}
+
+type Cursor = Pick<SqlStorageCursor<Record<string, SqlStorageValue>>, 'rowsRead' | 'rowsWritten'>
+
+/** The statements of the request that counts; null while none does. */
+let counted: Cursor[] | null = null
+let watching = false
+
+/** An object and the Worker share an isolate here, so one list serves both. A cursor knows its rows once it has been read. */
+function watch(sql: SqlStorage): void {
+  if (watching) return
+  watching = true
+  const prototype: SqlStorage = Object.getPrototypeOf(sql)
+  const exec = prototype.exec
+  prototype.exec = function (this: SqlStorage, ...args: Parameters<typeof exec>) {
+    const cursor = exec.apply(this, args)
+    counted?.push(cursor)
+    return cursor
+    // The overloads of `exec` differ in what rows look like, which nothing here depends on.
+  } as typeof exec
+}
+
+export default {
+  async fetch(request: Request, env: Env, context: ExecutionContext): Promise<Response> {
+    if (!request.headers.has('bench-count')) return worker.fetch(request, env, context)
+    const cursors: Cursor[] = []
+    counted = cursors
+    try {
+      const response = await worker.fetch(request, env, context)
+      const copy = new Response(response.body, response)
+      const sum = (of: 'rowsRead' | 'rowsWritten') => cursors.reduce((rows, cursor) => rows + cursor[of], 0)
+      copy.headers.set('bench-rows-read', String(sum('rowsRead')))
+      copy.headers.set('bench-rows-written', String(sum('rowsWritten')))
+      return copy
+    } finally {
+      counted = null
+    }
+  },
+}
