@@ -7,19 +7,22 @@ import { join } from 'node:path'
 import { Miniflare, type MiniflareOptions } from 'miniflare'
 import { build } from 'tsdown'
 import { startLocal } from '../../src/local/index.ts'
+import { childrenRunning } from '../../src/local/process.ts'
 import { miniflareOptions } from '../../src/local/worker-options.ts'
 
 export interface Edge {
   url: string
   /** Sent as a bearer token; the floor asks for none. */
   key?: string
+  /** The runtime's process. */
+  pid: number
   close(): Promise<void>
 }
 
 /** The edge of `npm start`, with a fleet's own API key as its callers have one. */
 export async function startLares(): Promise<Edge> {
-  const edge = await startLocal({ key: rootKey })
-  return { url: edge.url, key: await fleetKey(edge.url), close: () => edge.close() }
+  const { started: edge, pid } = await withPid(() => startLocal({ key: rootKey }))
+  return { url: edge.url, pid, key: await fleetKey(edge.url), close: () => edge.close() }
 }
 
 /** The product from source, with its alarm stilled and its rows counted. */
@@ -93,15 +96,28 @@ function options(data: string, workerPath: string) {
 }
 
 async function serve(options: MiniflareOptions, folder: { path: string; remove(): void }): Promise<Edge> {
-  const miniflare = new Miniflare(options)
+  const { started: miniflare, pid } = await withPid(async () => {
+    const starting = new Miniflare(options)
+    await starting.ready
+    return starting
+  })
   const url = await miniflare.ready
   return {
     url: url.href.replace(/\/$/, ''),
+    pid,
     async close() {
       await miniflare.dispose()
       folder.remove()
     },
   }
+}
+
+/** Starts something and finds the runtime that came with it. */
+async function withPid<T>(start: () => Promise<T>): Promise<{ started: T; pid: number }> {
+  const before = childrenRunning('workerd').map(({ pid }) => pid)
+  const started = await start()
+  const pid = childrenRunning('workerd').find((child) => !before.includes(child.pid))?.pid ?? 0
+  return { started, pid }
 }
 
 async function fleetKey(url: string): Promise<string> {

@@ -2,6 +2,7 @@
 // because it shares the machine with what it measures.
 
 import { Pool } from 'undici'
+import { processorTime } from './processor.ts'
 
 export interface Call {
   method: 'GET' | 'POST' | 'PUT'
@@ -19,8 +20,10 @@ export class Connections {
   readonly #pool: Pool
   readonly #headers: Record<string, string>
   readonly #count: number
+  readonly #pid: number
 
-  constructor(url: string, count: number, key?: string) {
+  constructor(url: string, count: number, pid: number, key?: string) {
+    this.#pid = pid
     this.#pool = new Pool(url, { connections: count, pipelining: 1 })
     this.#count = count
     this.#headers = {
@@ -41,6 +44,11 @@ export class Connections {
       }
     })
     return (done / (performance.now() - start)) * 1000
+  }
+
+  /** Milliseconds that the other side's runtime has worked so far; null where that can't be told. */
+  processorTime(): number | null {
+    return processorTime(this.#pid)
   }
 
   /** Milliseconds that a number of requests took, shared by all connections. */

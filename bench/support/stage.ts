@@ -18,8 +18,8 @@ export class Stage {
   }
 
   async connect(name: EdgeName, connections: number): Promise<Connections> {
-    const { url, key } = await this.#edge(name)
-    const opened = new Connections(url, connections, key)
+    const { url, pid, key } = await this.#edge(name)
+    const opened = new Connections(url, connections, pid, key)
     this.#open.push(opened)
     return opened
   }
