@@ -1,6 +1,7 @@
 // What the platform hands to the Worker and to every object. One place, so that a new binding is one line.
 
 import type { Fleet } from './auth/fleet.ts'
+import type { Ledger } from './media/ledger.ts'
 import type { Session } from './session/session.ts'
 
 export interface Env {
@@ -10,7 +11,9 @@ export interface Env {
   FLEET: DurableObjectNamespace<Fleet>
   /** The fleet's catalog and history; nothing that must answer waits for it. */
   CATALOG: D1Database
-  /** Blobs under `fleets/{fleet}/blobs/{sha256}`. */
+  /** Sixteen objects a fleet: which R2 objects there are, and who holds each. */
+  LEDGER: DurableObjectNamespace<Ledger>
+  /** Blobs, packs and uploads; docs/bytes.md says under which keys. */
   BLOBS: R2Bucket
   /** The operator's key: makes fleets and their keys; in the fleet `default` it is an API key too. */
   LARES_ROOT_KEY: string

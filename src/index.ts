@@ -4,6 +4,7 @@ import { createApp } from './edge/app.ts'
 import type { Env } from './env.ts'
 
 export { Fleet } from './auth/fleet.ts'
+export { Ledger } from './media/ledger.ts'
 export { Session } from './session/session.ts'
 
 const app = createApp()

@@ -15,6 +15,7 @@ import { Problem, replyFailure, replyJson } from './reply.ts'
 import { sessionRoutes } from './sessions.ts'
 import { stateRoutes } from './state.ts'
 import { tailRoutes } from './tail.ts'
+import { uploadRoutes } from './uploads.ts'
 
 export function createApp(): Hono<EdgeEnv> {
   // The path as it was sent: each route decodes its own part, once.
@@ -33,6 +34,7 @@ export function createApp(): Hono<EdgeEnv> {
   stateRoutes(app)
   fileRoutes(app)
   blobRoutes(app)
+  uploadRoutes(app)
   leaseRoutes(app)
   tailRoutes(app)
   fleetRoutes(app)

@@ -1,62 +1,75 @@
-// `…/blobs/{sha256}`: bytes without a name yet, so that one commit can name them together with everything else.
+// `…/blobs`: bytes without a name yet, so that one commit can name them together with everything else.
 
 import type { Hono } from 'hono'
+import { z } from 'zod'
 import type { Principal } from '../auth/principal.ts'
 import { can } from '../auth/scopes.ts'
-import { putBlob } from '../media/blobs.ts'
-import { blobKey } from '../media/keys.ts'
 import { fail } from '../protocol/errors.ts'
 import { limits } from '../protocol/limits.ts'
 import { sha256Pattern } from '../protocol/names.ts'
-import { readBytes } from './body.ts'
+import { sha256 } from '../protocol/values.ts'
+import { readBody } from './body.ts'
 import { callerOf } from './caller.ts'
 import type { EdgeContext, EdgeEnv } from './context.ts'
 import { sessionRoute } from './door.ts'
+import { isKnown } from './lists.ts'
 import { readQuery } from './query.ts'
-import { Problem, reply, replyFailure, replyJson } from './reply.ts'
+import { Problem, replyEmpty, replyFailure, replyJson } from './reply.ts'
+import { serve } from './serve.ts'
+import { storeBody } from './store-blob.ts'
+
+const missingBody = z.strictObject({ digests: z.array(sha256).max(limits.digestsPerCall) })
 
 export function blobRoutes(app: Hono<EdgeEnv>): void {
-  sessionRoute(app, 'put', '/blobs/:sha256', 'any', async ({ c, who, stub }) => {
+  sessionRoute(app, 'put', '/blobs/:sha256', 'any', async (visit) => {
+    const { c, who, stub } = visit
     readQuery(c, [])
-    if (!mayUpload(who)) throw new Problem(fail('forbidden', 'this needs the scope write, or files:PREFIX'))
-    const sha256 = digestOf(c)
-    const bytes = await readBytes(c.req.raw, limits.smallFileBytes)
-    const stored = await putBlob(c.env, who.fleet, bytes, c.req.header('content-digest'), sha256)
-    if (!stored.ok) return replyFailure(c, stored)
-    const held = await stub.holdBlob(callerOf(c, sha256), stored)
+    requireUpload(who)
+    const named = digestOf(c)
+    const stored = await storeBody(visit, named)
+    if ('code' in stored) return replyFailure(c, stored)
+    const held = await stub.holdBlobs(callerOf(c, named), [stored])
     if (!held.ok) return replyFailure(c, held)
-    return replyJson(c, { blob: sha256, size: stored.size }, { status: 201, version: held.version })
+    return replyJson(c, { blob: named, size: stored.size }, { status: 201, version: held.version })
+  })
+
+  sessionRoute(app, 'post', '/blobs/missing', 'any', async ({ c, who, stub }) => {
+    readQuery(c, [])
+    requireUpload(who)
+    const { digests } = await readBody(c, missingBody)
+    const answer = await stub.missingBlobs([...new Set(digests)])
+    if (!answer.ok) return replyFailure(c, answer)
+    return replyJson(c, { missing: answer.missing }, { version: answer.version })
   })
 
   sessionRoute(app, 'get', '/blobs/:sha256', 'read', async ({ c, who, stub }) => {
     readQuery(c, [])
-    const sha256 = digestOf(c)
-    const found = await stub.findBlob(sha256)
+    const named = digestOf(c)
+    const found = await stub.findBlob(named)
     if (!found.ok) return replyFailure(c, found)
-    const object = c.req.method === 'HEAD' ? null : await c.env.BLOBS.get(blobKey(who.fleet, sha256))
-    if (object === null && c.req.method !== 'HEAD')
-      throw new Problem(fail('corrupt', 'the bytes of this blob are missing'))
-    return reply(c, object?.body ?? null, {
-      version: found.version,
-      headers: {
-        'content-type': 'application/octet-stream',
-        'content-length': String(found.size),
-        'content-disposition': 'attachment',
-        'x-content-type-options': 'nosniff',
-        etag: `"${sha256}"`,
-        'cache-control': 'private, no-cache',
-      },
+    const { version, size, place } = found
+    const etag = `"${named}"`
+    const headers = { etag, 'cache-control': 'private, no-cache' }
+    if (isKnown(c.req.header('if-none-match'), etag)) return replyEmpty(c, 304, { version, headers })
+    return serve(c, who.fleet, { sha256: named, size, place }, version, {
+      ...headers,
+      'content-type': 'application/octet-stream',
+      'content-disposition': 'attachment',
+      'x-content-type-options': 'nosniff',
+      'accept-ranges': 'bytes',
     })
   })
 }
 
-function mayUpload(who: Principal): boolean {
-  return can(who, 'write') || who.scopes.some((scope) => scope.startsWith('files:'))
+/** Bytes without a name may come from whoever may write something that names them. */
+export function requireUpload(who: Principal): void {
+  if (can(who, 'write') || who.scopes.some((scope) => scope.startsWith('files:'))) return
+  throw new Problem(fail('forbidden', 'this needs the scope write, or files:PREFIX'))
 }
 
 function digestOf(c: EdgeContext): string {
-  const sha256 = c.req.param('sha256') ?? ''
-  if (!sha256Pattern.test(sha256))
+  const digest = c.req.param('sha256') ?? ''
+  if (!sha256Pattern.test(digest))
     throw new Problem(fail('invalid', 'not a SHA-256 in lowercase hex', { pointer: 'sha256' }))
-  return sha256
+  return digest
 }

@@ -60,14 +60,14 @@ export function commitRoutes(app: Hono<EdgeEnv>): void {
  * @param asked the request's body, for idempotency
  */
 export async function commitOps(
-  { c, who, stub }: Visit,
+  visit: Visit,
   asked: string,
   ops: Operation[],
   rest: Omit<CommitRequest, 'ops'> = {},
 ) {
+  const { c, who, stub } = visit
   for (const op of ops) requireOperation(who, op)
-  const wire = await spill(c.env, who.fleet, ops)
-  return stub.commit(callerOf(c, asked), { ...rest, ops: wire })
+  return stub.commit(callerOf(c, asked), { ...rest, ...(await spill(visit, ops)) })
 }
 
 /** What each operation takes: appending, writing, or a folder of files. */

@@ -3,22 +3,20 @@
 
 import type { Hono } from 'hono'
 import { canReadFile, canWriteFile, fileListPrefixes } from '../auth/scopes.ts'
-import { putBlob } from '../media/blobs.ts'
 import { contentDisposition } from '../media/disposition.ts'
-import { blobKey } from '../media/keys.ts'
-import { parseRange } from '../media/range.ts'
 import { fail } from '../protocol/errors.ts'
-import { limits } from '../protocol/limits.ts'
 import { pathProblem } from '../protocol/names.ts'
 import { filePut } from '../protocol/ops.ts'
-import { check, readBytes } from './body.ts'
+import { check } from './body.ts'
 import { callerOf } from './caller.ts'
 import type { EdgeContext, EdgeEnv } from './context.ts'
 import { restOfPath, sessionRoute, type Visit } from './door.ts'
 import { isKnown, readHeaders, replyPage } from './lists.ts'
 import { invalid, readAt, readCursor, readLimit, readQuery } from './query.ts'
-import { Problem, reply, replyEmpty, replyFailure, replyJson } from './reply.ts'
+import { Problem, replyEmpty, replyFailure, replyJson } from './reply.ts'
+import { serve } from './serve.ts'
 import { preconditions } from './state.ts'
+import { storeBody } from './store-blob.ts'
 
 export function fileRoutes(app: Hono<EdgeEnv>): void {
   sessionRoute(app, 'get', '/files', 'any', list)
@@ -93,36 +91,12 @@ async function read({ c, who, stub }: Visit): Promise<Response> {
     'content-security-policy': "sandbox; default-src 'none'",
     'accept-ranges': 'bytes',
   })
-  return serve(c, who.fleet, file, version, headers)
+  if (entry.place === undefined) throw new Problem(fail('corrupt', 'the bytes of this file are missing'))
+  return serve(c, who.fleet, { sha256: file.blob, size: file.size, place: entry.place }, version, headers)
 }
 
-async function serve(
-  c: EdgeContext,
-  fleet: string,
-  file: FileValue,
-  version: number,
-  headers: Record<string, string>,
-): Promise<Response> {
-  const current = c.req.header('if-range')
-  const wanted = current === undefined || current === headers.etag ? c.req.header('range') : undefined
-  const range = parseRange(wanted, file.size)
-  if (range === 'unsatisfiable') {
-    return replyFailure(c, fail('range_not_satisfiable', `the file has ${file.size} bytes`), {
-      'content-range': `bytes */${file.size}`,
-    })
-  }
-  const length = range === null ? file.size : range.end - range.start + 1
-  headers['content-length'] = String(length)
-  if (range !== null) headers['content-range'] = `bytes ${range.start}-${range.end}/${file.size}`
-  const status = range === null ? 200 : 206
-  if (c.req.method === 'HEAD' || length === 0) return reply(c, null, { status, version, headers })
-  const options = range === null ? {} : { range: { offset: range.start, length } }
-  const object = await c.env.BLOBS.get(blobKey(fleet, file.blob), options)
-  if (object === null) throw new Problem(fail('corrupt', 'the bytes of this file are missing'))
-  return reply(c, object.body, { status, version, headers })
-}
-
-async function write({ c, who, stub }: Visit): Promise<Response> {
+async function write(visit: Visit): Promise<Response> {
+  const { c, who, stub } = visit
   readQuery(c, [])
   const path = pathOf(c)
   if (!canWriteFile(who, path))
@@ -135,13 +109,8 @@ async function write({ c, who, stub }: Visit): Promise<Response> {
     mode: c.req.header('lares-mode'),
     mtime: c.req.header('lares-mtime'),
   })
-  const stored = await putBlob(
-    c.env,
-    who.fleet,
-    await readBytes(c.req.raw, limits.smallFileBytes),
-    c.req.header('content-digest'),
-  )
-  if (!stored.ok) return replyFailure(c, stored)
+  const stored = await storeBody(visit)
+  if ('code' in stored) return replyFailure(c, stored)
   const op = { ...asked, blob: stored.sha256, ...preconditions(c) }
   const outcome = await stub.commit(callerOf(c, JSON.stringify(op)), { ops: [op], blobs: [stored] })
   if (!outcome.ok) return replyFailure(c, outcome)

@@ -9,41 +9,72 @@ import { eventValue, saltOf, valueDigest } from '../protocol/digests.ts'
 import { fail } from '../protocol/errors.ts'
 import { limits } from '../protocol/limits.ts'
 import type { Operation } from '../protocol/ops.ts'
+import type { NewBlob } from '../session/blob-rpc.ts'
 import type { Piece, Spilled, WireOperation } from '../session/rpc.ts'
+import type { Visit } from './door.ts'
 import { Problem } from './reply.ts'
+import { putOwn } from './store-blob.ts'
 
-/** The operations with every large value in R2, under its SHA-256. */
-export async function spill(env: Env, fleet: string, ops: readonly Operation[]): Promise<WireOperation[]> {
-  let total = 0
-  for (const op of ops) total += largeValue(op)?.length ?? 0
-  // Characters bound bytes from below; bytes are only counted where it matters.
-  if (total > limits.commitBytes) {
-    throw new Problem(
-      fail('too_large', `the values of one commit may have ${limits.commitBytes} bytes`, {
-        limit: limits.commitBytes,
-      }),
-    )
-  }
-  if (total * 3 <= limits.inlineBytes) return [...ops]
-  const out: WireOperation[] = []
-  // One after the other: a value may be 16 MiB, and the isolate has 128.
-  for (const op of ops) out.push(await spillOne(env, fleet, op))
-  return out
+/** What crosses to the object instead of large values, and the blobs that hold them. */
+export interface SpilledOps {
+  ops: WireOperation[]
+  blobs: NewBlob[]
 }
 
-async function spillOne(env: Env, fleet: string, op: Operation): Promise<WireOperation> {
+/** The operations with every large value in R2, under its SHA-256. */
+export async function spill(visit: Visit, ops: readonly Operation[]): Promise<SpilledOps> {
+  let total = 0
+  for (const op of ops) total += largeValue(op)?.length ?? 0
+  // A text of n UTF-16 units has n to 3n bytes: most commits need no count.
+  if (total * 3 > limits.commitBytes) checkTotal(ops)
+  if (total * 3 <= limits.inlineBytes) return { ops: [...ops], blobs: [] }
+  const spilled: SpilledOps = { ops: [], blobs: [] }
+  // One after the other: a value may be 16 MiB, and the isolate has 128.
+  for (const op of ops) spilled.ops.push(await spillOne(visit, op, spilled.blobs))
+  return spilled
+}
+
+function checkTotal(ops: readonly Operation[]): void {
+  let bytes = 0
+  for (const op of ops) bytes += Buffer.byteLength(largeValue(op) ?? '')
+  if (bytes <= limits.commitBytes) return
+  throw new Problem(
+    fail('too_large', `the values of one commit may have ${limits.commitBytes} bytes`, {
+      limit: limits.commitBytes,
+    }),
+  )
+}
+
+async function spillOne(visit: Visit, op: Operation, blobs: NewBlob[]): Promise<WireOperation> {
   const value = largeValue(op)
   if (value === null || value.length * 3 <= limits.inlineBytes) return op
-  const bytes = Buffer.from(value)
-  if (bytes.length <= limits.inlineBytes) return op
-  const blob = hex(hashes.sha256(bytes))
-  await env.BLOBS.put(blobKey(fleet, blob), bytes, { sha256: blob })
   const covered = op.op === 'log.append' ? eventValue(op) : value
-  const salt = saltOf(hashes, saltKeyOf(env.LARES_DIGEST_SECRET, fleet), covered)
-  const spilled: Spilled = { blob, size: bytes.length, salt, digest: valueDigest(hashes, salt, covered) }
+  const spilled = await spillValue(visit, value, covered, blobs)
+  if (spilled === null) return op
   if (op.op === 'log.append') return { ...op, payload: spilled }
   if (op.op === 'state.set') return { ...op, value: spilled }
   return op
+}
+
+/**
+ * Moves one value to R2 if it is large; null when it is not.
+ *
+ * @param covered what the value's digest covers: the value itself, or the event around it
+ */
+export async function spillValue(
+  visit: Visit,
+  value: Canonical,
+  covered: Canonical,
+  blobs: NewBlob[],
+): Promise<Spilled | null> {
+  const bytes = Buffer.from(value)
+  if (bytes.length <= limits.inlineBytes) return null
+  const { c, who } = visit
+  const blob = hex(hashes.sha256(bytes))
+  const size = bytes.length
+  blobs.push({ sha256: blob, size, place: { key: await putOwn(visit, blob, bytes), start: 0 } })
+  const salt = saltOf(hashes, saltKeyOf(c.env.LARES_DIGEST_SECRET, who.fleet), covered)
+  return { blob, size, salt, digest: valueDigest(hashes, salt, covered) }
 }
 
 /** The value that may be large; a patch is applied by the object and must reach it whole. */
@@ -76,7 +107,7 @@ async function pour(
       writer.releaseLock()
       continue
     }
-    const object = await env.BLOBS.get(blobKey(fleet, piece.blob))
+    const object = await env.BLOBS.get(piece.key ?? blobKey(fleet, piece.blob))
     if (object === null) {
       const error = new Error('a blob is missing')
       await writable.abort(error)

@@ -73,15 +73,15 @@ export function stateRoutes(app: Hono<EdgeEnv>): void {
 }
 
 async function write(visit: Visit, text: string, op: Operation, must = false): Promise<Response> {
-  const { c, who, stub } = visit
+  const { c, stub } = visit
   readQuery(c, [])
-  const spilled = await spill(c.env, who.fleet, [op])
-  const ops = spilled.map((one) => ({
+  const spilled = await spill(visit, [op])
+  const ops = spilled.ops.map((one) => ({
     ...one,
     ...preconditions(c),
     ...(must ? { must: true as const } : {}),
   }))
-  const outcome = await stub.commit(callerOf(c, text), { ops })
+  const outcome = await stub.commit(callerOf(c, text), { ops, blobs: spilled.blobs })
   if (!outcome.ok) return replyFailure(c, outcome)
   const { version, at, digest, created } = outcome
   return replyJson(c, { version, at, digest }, { status: created.length > 0 ? 201 : 200, version })

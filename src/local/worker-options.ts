@@ -47,6 +47,7 @@ export function miniflareOptions(options: WorkerOptions): MiniflareOptions {
           env: {
             SESSION: { type: 'durable-object', worker: NAME, exportName: 'Session' },
             FLEET: { type: 'durable-object', worker: NAME, exportName: 'Fleet' },
+            LEDGER: { type: 'durable-object', worker: NAME, exportName: 'Ledger' },
             CATALOG: { type: 'd1', id: 'catalog' },
             BLOBS: { type: 'r2', name: 'blobs' },
             ...textBindings(options.bindings),
@@ -54,6 +55,7 @@ export function miniflareOptions(options: WorkerOptions): MiniflareOptions {
           exports: {
             Session: { type: 'durable-object', storage: 'sqlite' },
             Fleet: { type: 'durable-object', storage: 'sqlite' },
+            Ledger: { type: 'durable-object', storage: 'sqlite' },
           },
         },
       },

@@ -18,8 +18,19 @@ export const limits = {
   commitBytes: 24 * MiB,
   /** Operations of one commit. */
   ops: 1000,
-  /** Bytes of a file sent in one request. */
+  /** Bytes of a file that is held in memory whole; a larger one streams. */
   smallFileBytes: 16 * MiB,
+  /** Bytes of a file sent in one request, if the way there lets as much pass; a larger one comes in parts. */
+  requestFileBytes: 5 * 1024 * MiB,
+  /** A blob up to this rides in the object first, in the commit that names it. */
+  inlineBlobBytes: 32 * KiB,
+  /** A blob of an archive up to this shares an object in R2 with others. */
+  packedBlobBytes: 256 * KiB,
+  /** Bytes of one part of an upload, at least; all parts are equal but the last. */
+  partBytes: 8 * MiB,
+  /** Parts of one upload, and bytes of one blob: what R2 takes. */
+  parts: 10_000,
+  blobBytes: 5 * 1024 * 1024 * MiB,
   /** Items of a page; a larger `limit` is clamped to it. */
   page: 1000,
   pageDefault: 100,

@@ -5,6 +5,7 @@ import { hashes, hex } from '../crypto.ts'
 import { type Change, commitDigest } from '../protocol/digests.ts'
 import { type Failure, fail, type Outcome } from '../protocol/errors.ts'
 import { earlierAnswer, keepAnswer } from './answers.ts'
+import { holdBlobs } from './blobs.ts'
 import { handlerOf } from './kinds/index.ts'
 import { admit } from './lease.ts'
 import type { Caller, CommitRequest, Committed, WireOperation } from './rpc.ts'
@@ -162,16 +163,4 @@ function packChanges(changes: readonly Change[]): string[] {
   }
   rows.push(`[${row}]`)
   return rows
-}
-
-/** Remembers which bytes came through this session, so that its operations may name them. */
-export function holdBlobs(world: World, blobs: CommitRequest['blobs'], at: number): void {
-  for (const { sha256, size } of blobs ?? []) {
-    world.sql.exec(
-      'INSERT INTO blobs (sha256, size, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
-      sha256,
-      size,
-      at,
-    )
-  }
 }

@@ -7,12 +7,13 @@ import type { Piece } from './rpc.ts'
 export interface StoredValue {
   text: string | null
   blob: string | null
+  blob_key?: string | null
   size: number
 }
 
 /** The stored value as a piece of JSON; null when it does not read back. */
-export function valuePiece({ text, blob, size }: StoredValue): Piece | null {
-  return text ?? (blob === null ? null : { blob, size })
+export function valuePiece({ text, blob, blob_key, size }: StoredValue): Piece | null {
+  return text ?? (blob === null ? null : { blob, size, key: blob_key ?? null })
 }
 
 /** Pieces with neighbouring texts joined. */

@@ -2,6 +2,7 @@
 
 import { hex } from '../crypto.ts'
 import { fail, type Outcome } from '../protocol/errors.ts'
+import { findBlob } from './blobs.ts'
 import { PageBuilder, valuePiece } from './pieces.ts'
 import type { At, EntryQuery, EntryRead, PageRead, Piece } from './rpc.ts'
 import { type Entry, entriesFrom, entryAt } from './store.ts'
@@ -21,7 +22,18 @@ export function readEntry(world: World, kind: ListedKind, key: string, at: At): 
     })
   const value = valuePiece(entry)
   if (value === null) return fail('corrupt', `${kind}:${key} does not read back`)
-  return { ok: true, version, key, since: entry.since, digest: hex(entry.digest), value, size: entry.size }
+  const read = {
+    ok: true as const,
+    version,
+    key,
+    since: entry.since,
+    digest: hex(entry.digest),
+    value,
+    size: entry.size,
+  }
+  const found =
+    kind === 'file' && typeof value === 'string' ? findBlob(world.sql, JSON.parse(value).blob) : null
+  return found === null ? read : { ...read, place: found.place }
 }
 
 export function listEntries(world: World, kind: ListedKind, query: EntryQuery): Outcome<PageRead> {

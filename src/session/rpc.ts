@@ -2,6 +2,7 @@
 // for anything a caller did.
 
 import type { Canonical, Operation, Outcome, SessionPatch, SessionShown } from '../protocol/index.ts'
+import type { BlobRpc, NewBlob, Place } from './blob-rpc.ts'
 
 /** A value too large for a row: its bytes are in R2 before it is named here. */
 export interface Spilled {
@@ -15,7 +16,7 @@ export interface Spilled {
 export type Value = Canonical | Spilled
 
 /** JSON text, or the name of a blob that holds a value's canonical text; a list of pieces, joined, is JSON. */
-export type Piece = string | { blob: string; size: number }
+export type Piece = string | { blob: string; size: number; key: string | null }
 
 /** Who asks, as far as the object must know. The edge has checked that they may. */
 export interface Caller {
@@ -50,7 +51,7 @@ export interface CommitRequest {
   cause?: Canonical | undefined
   expect?: number | undefined
   /** Blobs this caller has just put in R2, which the operations may name. */
-  blobs?: { sha256: string; size: number }[]
+  blobs?: NewBlob[]
 }
 
 export interface Committed {
@@ -70,6 +71,8 @@ export interface EntryRead {
   digest: string
   value: Piece
   size: number
+  /** Where the bytes of a file are. */
+  place?: Place
 }
 
 export interface PageRead {
@@ -130,7 +133,7 @@ export interface SessionStub extends SessionRpc {
   fetch(url: string, init: RequestInit): Promise<Response>
 }
 
-export interface SessionRpc {
+export interface SessionRpc extends BlobRpc {
   create(
     caller: Caller,
     init: SessionInit,
@@ -159,9 +162,6 @@ export interface SessionRpc {
   ): Promise<Outcome<LeaseGrant & { version: number }>>
   renewLease(token: string, ttl: number | undefined): Promise<Outcome<LeaseGrant & { version: number }>>
   releaseLease(token: string): Promise<Outcome<{ version: number }>>
-
-  holdBlob(caller: Caller, blob: { sha256: string; size: number }): Promise<Outcome<{ version: number }>>
-  findBlob(sha256: string): Promise<Outcome<{ version: number; size: number }>>
 
   /** Closes live tails of these keys and tokens. */
   revoked(ids: string[]): Promise<void>

@@ -1,6 +1,8 @@
 // The object's tables, and how an object of an older shape becomes one of today's. docs/storage.md says what each column
 // is for and what a write costs.
 
+import { blobTables } from './blobs.ts'
+
 const spine = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
@@ -126,7 +128,7 @@ const time = `
 `
 
 /** Each step brings the schema from its index to the next; a step is never edited once it has been released. */
-const steps: readonly string[] = [spine, time]
+const steps: readonly string[] = [spine, time, blobTables]
 
 export const schemaVersion = steps.length
 

@@ -6,7 +6,10 @@ import type { Env } from '../env.ts'
 import { type Failure, fail, type Outcome } from '../protocol/errors.ts'
 import type { SessionPatch, SessionShown } from '../protocol/resources.ts'
 import { forgetAnswers, once } from './answers.ts'
-import { commit, holdBlobs } from './commit.ts'
+import type { NewBlob, UploadPart, UploadShown } from './blob-rpc.ts'
+import { findBlob, holdBlobs, locateBlobs, missingBlobs, unneededKeys } from './blobs.ts'
+import { Bytes } from './bytes.ts'
+import { commit } from './commit.ts'
 import { listCommits, readCommit } from './history.ts'
 import { acquire, admit, release, renew } from './lease.ts'
 import { found, patchIdentity, show } from './lifecycle.ts'
@@ -16,6 +19,7 @@ import { listLog, pending, readEvent } from './read-log.ts'
 import * as Rpc from './rpc.ts'
 import { NewerSchema } from './schema.ts'
 import { Tail } from './tail.ts'
+import { abortUpload, addPart, beginUpload, readUpload, sealUpload } from './uploads.ts'
 import { World } from './world.ts'
 
 /** Milliseconds between a write and its way to the catalog, so that a burst travels as one. */
@@ -26,6 +30,7 @@ export class Session extends DurableObject<Env> implements Rpc.SessionRpc {
   /** Null when the object was written by a newer Lares, which this one must not touch. */
   readonly #world: World | null
   readonly #tail: Tail | null
+  readonly #bytes: Bytes | null
   #alarmSet = false
   #failures = 0
   #tidied = Date.now()
@@ -34,6 +39,7 @@ export class Session extends DurableObject<Env> implements Rpc.SessionRpc {
     super(context, env)
     this.#world = openWorld(context.storage)
     this.#tail = this.#world && new Tail(context, this.#world)
+    this.#bytes = this.#world && new Bytes(this.#world, env)
   }
 
   // Lifecycle
@@ -99,12 +105,39 @@ export class Session extends DurableObject<Env> implements Rpc.SessionRpc {
     })
   }
 
-  async holdBlob(caller: Rpc.Caller, blob: { sha256: string; size: number }) {
-    return this.#with((world) => {
-      const admitted = admit(world, caller.lease)
-      if ('code' in admitted) return admitted
-      holdBlobs(world, [blob], Date.now())
+  async holdBlobs(caller: Rpc.Caller, blobs: NewBlob[]) {
+    return this.#write(caller, (world) => {
+      world.storage.transactionSync(() => holdBlobs(world, blobs, Date.now()))
+      this.#schedule()
       return { ok: true as const, version: world.head.version }
+    })
+  }
+
+  async beginUpload(caller: Rpc.Caller, upload: Omit<UploadShown, 'state' | 'blob'>) {
+    return this.#write(caller, (world) => {
+      beginUpload(world, upload, Date.now())
+      this.#schedule()
+      return { ok: true as const, version: world.head.version }
+    })
+  }
+
+  async readUpload(upload: string) {
+    return this.#with((world) => readUpload(world, upload))
+  }
+
+  async addPart(caller: Rpc.Caller, upload: string, part: UploadPart) {
+    return this.#write(caller, (world) => addPart(world, upload, part, Date.now()))
+  }
+
+  async sealUpload(caller: Rpc.Caller, upload: string, sha256: string, size: number) {
+    return this.#write(caller, (world) => sealUpload(world, upload, sha256, size, Date.now()))
+  }
+
+  async abortUpload(caller: Rpc.Caller, upload: string) {
+    return this.#write(caller, (world) => {
+      const aborted = abortUpload(world, upload)
+      if (aborted.ok) this.#schedule()
+      return aborted
     })
   }
 
@@ -138,14 +171,48 @@ export class Session extends DurableObject<Env> implements Rpc.SessionRpc {
     return this.#with((world) => listEntries(world, kind, query))
   }
 
+  // Bytes
+
   async findBlob(sha256: string) {
     return this.#with((world) => {
-      const row = world.sql
-        .exec<{ size: number }>('SELECT size FROM blobs WHERE sha256 = ?', sha256)
-        .toArray()[0]
-      if (!row) return fail('not_found', 'this session does not hold this blob')
-      return { ok: true as const, version: world.head.version, size: row.size }
+      const found = findBlob(world.sql, sha256)
+      if (!found) return fail('not_found', 'this session does not hold this blob')
+      return { ok: true as const, version: world.head.version, ...found }
     })
+  }
+
+  async missingBlobs(digests: string[]) {
+    return this.#with((world) => ({
+      ok: true as const,
+      version: world.head.version,
+      missing: missingBlobs(world, digests, Date.now()),
+    }))
+  }
+
+  async locateBlobs(digests: string[] | null) {
+    await this.flushBlobs()
+    return this.#with((world) => ({
+      ok: true as const,
+      version: world.head.version,
+      blobs: locateBlobs(world.sql, digests),
+    }))
+  }
+
+  async flushBlobs(): Promise<Outcome<{ packed: number }>> {
+    const closed = this.#world ? this.#world.closed() : newerSchema()
+    if (closed) return closed
+    return { ok: true, packed: (await this.#bytes?.flush()) ?? 0 }
+  }
+
+  async unneededKeys(keys: string[], before: number, act: boolean) {
+    return this.#with((world) => ({ ok: true as const, keys: [...unneededKeys(world, keys, before, act)] }))
+  }
+
+  async expireUploads(before: number): Promise<Outcome<object>> {
+    const closed = this.#world ? this.#world.closed() : newerSchema()
+    if (closed) return closed
+    await this.#bytes?.expire(before)
+    return { ok: true }
   }
 
   // Leases
@@ -207,7 +274,8 @@ export class Session extends DurableObject<Env> implements Rpc.SessionRpc {
       await this.destroy()
       return
     }
-    const delivery = outboxHolds(world) ? await deliver(world, this.env.CATALOG) : 'done'
+    let delivery = outboxHolds(world) ? await deliver(world, this.env.CATALOG) : 'done'
+    if ((await this.#bytes?.work()) === 'failed') delivery = 'failed'
     this.#failures = delivery === 'failed' ? this.#failures + 1 : 0
     if (delivery === 'done' && world.state === 'live') this.#tidy(world)
     await this.#rearm(delivery)
@@ -222,7 +290,12 @@ export class Session extends DurableObject<Env> implements Rpc.SessionRpc {
 
   async #withdraw(world: World): Promise<void> {
     const buried: { fleet: string; session: string } = JSON.parse(world.meta('deleted') ?? '{}')
-    const delivery = await withdraw(this.env.CATALOG, buried.fleet, buried.session)
+    let delivery = await withdraw(this.env.CATALOG, buried.fleet, buried.session)
+    try {
+      if (await this.#bytes?.handBack(buried.fleet, buried.session)) delivery = 'more'
+    } catch {
+      delivery = 'failed'
+    }
     this.#failures = delivery === 'failed' ? this.#failures + 1 : 0
     if (delivery !== 'done') await this.ctx.storage.setAlarm(Date.now() + this.#pause(delivery))
   }
@@ -236,8 +309,10 @@ export class Session extends DurableObject<Env> implements Rpc.SessionRpc {
       await this.ctx.storage.setAlarm(Date.now() + this.#pause(delivery))
       return
     }
-    const { expires_at } = world.identity
-    if (expires_at !== null) await this.ctx.storage.setAlarm(expires_at)
+    const dues = [world.identity.expires_at, this.#bytes?.due() ?? null].filter((due) => due !== null)
+    // A moment later at least: an alarm set for now, from within an alarm, may not come.
+    if (dues.length > 0)
+      await this.ctx.storage.setAlarm(Math.max(Math.min(...dues), Date.now() + projectionDelay))
   }
 
   #pause(delivery: 'done' | 'more' | 'failed'): number {
@@ -250,6 +325,14 @@ export class Session extends DurableObject<Env> implements Rpc.SessionRpc {
     if (this.#alarmSet) return
     this.#alarmSet = true
     this.ctx.storage.setAlarm(Date.now() + projectionDelay)
+  }
+
+  /** A write that makes no version still needs the lease. */
+  #write<T extends { ok: true }>(caller: Rpc.Caller, act: (world: World) => T | Failure): T | Failure {
+    return this.#with((world) => {
+      const admitted = admit(world, caller.lease)
+      return 'code' in admitted ? admitted : act(world)
+    })
   }
 
   /** Every method's door: a session that is not there, was deleted or has expired answers so, whatever is asked. */

@@ -11,14 +11,16 @@ export type Entry = {
   /** Null when it lies in R2. What was stored was canonical, and reads back as it was written. */
   text: Canonical | null
   blob: string | null
+  /** Where in R2 it lies. */
+  blob_key: string | null
   size: number
   salt: ArrayBuffer
   digest: ArrayBuffer
 }
 
 /** A value that does not read back is null here, and told apart from one in R2 by having no blob. */
-export const valueColumns =
-  'CASE WHEN json_valid(value, 8) THEN json(value) END AS text, blob, size, salt, digest'
+export const valueColumns = `CASE WHEN json_valid(value, 8) THEN json(value) END AS text, blob,
+   (SELECT b.key FROM blobs AS b WHERE b.sha256 = blob) AS blob_key, size, salt, digest`
 const columns = `key, since, ${valueColumns}`
 
 export function currentEntry(sql: SqlStorage, kind: EntryKind, key: string): Entry | null {

@@ -133,7 +133,10 @@ export class World {
           "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
         )
         .toArray()
-      for (const { name } of tables) this.sql.exec(`DROP TABLE "${name}"`)
+      // What it held in R2 is handed back first, behind the answer; these two tables say what that is.
+      this.sql.exec('DELETE FROM upload_parts')
+      for (const { name } of tables)
+        if (name !== 'blobs' && name !== 'uploads') this.sql.exec(`DROP TABLE "${name}"`)
       this.sql.exec('CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID')
       this.setMeta('schema', String(schemaVersion))
       this.setMeta('deleted', JSON.stringify({ fleet, session, at: Date.now() }))

@@ -2,6 +2,7 @@
 
 import { canonical } from '../../protocol/canonical.ts'
 import { pathProblem } from '../../protocol/names.ts'
+import { heldBlob } from '../blobs.ts'
 import type { Entry } from '../store.ts'
 import { Refusal, type Transaction } from '../transaction.ts'
 import type { Applied, Handlers, OperationOf } from './kind.ts'
@@ -23,19 +24,19 @@ export const fileHandlers: Handlers<'file.put' | 'file.copy' | 'file.move' | 'fi
 }
 
 function put(tx: Transaction, op: OperationOf<'file.put'>): Applied {
-  const held = tx.world.sql
-    .exec<{ size: number }>('SELECT size FROM blobs WHERE sha256 = ?', op.blob)
-    .toArray()[0]
+  const held = heldBlob(tx.world.sql, op.blob)
   // A hash is not a password: only bytes that came through this session, or that it holds already, can be named.
   if (!held) throw new Refusal('invalid', 'this session does not hold this blob', { pointer: '/blob' })
-  const { blob, type = defaultType, mode, mtime = null } = op
+  const { media } = held
+  const { blob, type = media.type ?? defaultType, mode, mtime = null } = op
+  const meta: unknown = op.meta === undefined ? media.meta : JSON.parse(op.meta)
   const value = {
     blob,
     mode,
     mtime,
     size: held.size,
     type,
-    ...(op.meta === undefined ? {} : { meta: JSON.parse(op.meta) }),
+    ...(meta === undefined ? {} : { meta }),
   }
   return { result: {}, created: tx.put('file', op.path, canonical(value), held.size) }
 }
