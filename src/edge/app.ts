@@ -9,10 +9,13 @@ import type { EdgeEnv } from './context.ts'
 import { docsRoutes } from './docs.ts'
 import { fileRoutes } from './files.ts'
 import { fleetRoutes } from './fleets.ts'
+import { forkRoutes } from './forks.ts'
+import { historyRoutes } from './history.ts'
 import { leaseRoutes } from './lease.ts'
 import { logRoutes } from './log.ts'
 import { Problem, replyFailure, replyJson } from './reply.ts'
 import { sessionRoutes } from './sessions.ts'
+import { snapshotRoutes } from './snapshots.ts'
 import { stateRoutes } from './state.ts'
 import { tailRoutes } from './tail.ts'
 import { uploadRoutes } from './uploads.ts'
@@ -37,6 +40,9 @@ export function createApp(): Hono<EdgeEnv> {
   uploadRoutes(app)
   leaseRoutes(app)
   tailRoutes(app)
+  snapshotRoutes(app)
+  forkRoutes(app)
+  historyRoutes(app)
   fleetRoutes(app)
 
   app.notFound((c) =>

@@ -35,7 +35,10 @@ export function readLimit(query: Query): number {
   return limit
 }
 
-export function readCursor<T extends 'string' | 'number'>(query: Query, list: string, type: T) {
+/** Where the page before ended; null at the beginning. */
+export function readCursor(query: Query, list: string, type: 'string'): string | null
+export function readCursor(query: Query, list: string, type: 'number'): number | null
+export function readCursor(query: Query, list: string, type: 'string' | 'number'): string | number | null {
   const raw = query.get('cursor')
   if (raw === undefined) return null
   const last = decodeCursor(list, raw)
@@ -66,14 +69,27 @@ export function readChoice<T extends string>(
 
 /** `at`: a version, an RFC 3339 time, or `snap:NAME`. */
 export function readAt(query: Query): At {
-  const raw = query.get('at')
-  if (raw === undefined) return null
+  return parsePoint(query, 'at')
+}
+
+export function parsePoint(query: Query, name: string): At {
+  const raw = query.get(name)
+  return raw === undefined ? null : pointFrom(raw, name)
+}
+
+/** The same in a body, where a version may be a number. */
+export function pointOf(value: string | number | undefined, pointer: string): At {
+  if (value === undefined) return null
+  return typeof value === 'number' ? { version: value } : pointFrom(value, pointer)
+}
+
+function pointFrom(raw: string, name: string): NonNullable<At> {
   const version = parseWhole(raw)
   if (version !== null) return { version }
   if (/^snap:.{1,255}$/u.test(raw)) return { snapshot: raw.slice(5) }
   const time = readTime(raw)
   if (time !== null) return { time }
-  throw invalid('at is a version, an RFC 3339 time, or snap:NAME', 'at')
+  throw invalid(`${name.replace('/', '')} is a version, an RFC 3339 time, or snap:NAME`, name)
 }
 
 /** Epoch milliseconds of an RFC 3339 instant, or null. */

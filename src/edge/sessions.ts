@@ -89,8 +89,9 @@ async function list(c: EdgeContext): Promise<Response> {
   const names = ['updated_after', 'prefix', 'q', 'order', 'limit', 'cursor']
   const query = readQuery(c, names, 'label.')
   const order = readChoice(query, 'order', ['updated', 'created', 'id'] as const, 'updated')
-  const labels: Record<string, string> = {}
-  for (const [name, value] of query) if (name.startsWith('label.')) labels[name.slice(6)] = value
+  const named = [...query].filter(([name]) => name.startsWith('label.'))
+  // fromEntries defines members, so that a label called `__proto__` filters like any other.
+  const labels = Object.fromEntries(named.map(([name, value]) => [name.slice('label.'.length), value]))
   const since = query.get('updated_after')
   const updated_after = since === undefined ? undefined : readTime(since)
   if (updated_after === null) throw invalid('updated_after is an RFC 3339 time', 'updated_after')

@@ -44,6 +44,8 @@ export interface ErrorHints {
   seq?: number
   /** Seconds to wait before trying again. */
   retry_after?: number
+  /** What both sides of a merge changed: digests, null for absent. */
+  conflicts?: { ref: string; base: string | null; ours: string | null; theirs: string | null }[]
 }
 
 /** An expected failure, as a value: what to call it, what to tell, and where. */

@@ -161,7 +161,7 @@ export function locateBlobs(sql: SqlStorage, digests: readonly string[] | null):
 }
 
 /** Every SHA-256 that the world names, now or in its past. */
-const references = `
+export const references = `
   SELECT value ->> '$.blob' AS sha256 FROM entries WHERE kind = 'file' AND json_valid(value, 8)
   UNION SELECT value ->> '$.blob' FROM past WHERE kind = 'file' AND json_valid(value, 8)
   UNION SELECT blob FROM entries WHERE blob IS NOT NULL

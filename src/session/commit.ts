@@ -17,29 +17,70 @@ import type { World } from './world.ts'
 /** Most characters of changes in one row. A commit that changes more (a folder deleted) spreads over further rows. */
 const changesPerRow = 500_000
 
-/** Makes one version of everything asked, or changes nothing and says why. */
-export function commit(world: World, caller: Caller, request: CommitRequest): Outcome<Committed> {
-  const admitted = admit(world, caller.lease, request.ops.every(isInbox))
-  if ('code' in admitted) return admitted
-  const earlier = earlierAnswer<Committed>(world, caller.idempotency)
-  if (earlier) return earlier
-  const refused = checkExpected(world, request.expect) ?? checkConditions(world, request.ops)
-  if (refused) return refused
-  return write(world, caller, request, admitted.held)
+/** What makes one version, whatever it does to the world. */
+export interface Work<T> {
+  /** True for a write that may pass without the lease. */
+  outsider?: boolean
+  /** Conditions of its own, on the world before it. */
+  check?(): Failure | null
+  /** Changes the world; may throw a Refusal, and then nothing has happened. */
+  apply(tx: Transaction): T
 }
 
-function write(world: World, caller: Caller, request: CommitRequest, held: boolean): Outcome<Committed> {
+export type Header = Pick<CommitRequest, 'message' | 'cause' | 'expect'>
+
+export interface Made {
+  version: number
+  /** RFC 3339. */
+  at: string
+  digest: string
+}
+
+/** Makes one version of everything asked, or changes nothing and says why. */
+export function commit(world: World, caller: Caller, request: CommitRequest): Outcome<Committed> {
+  return transact(world, caller, request, {
+    outsider: request.ops.every(isInbox),
+    check: () => checkConditions(world, request.ops),
+    apply: (tx) => {
+      holdBlobs(world, request.blobs, tx.at)
+      return applyAll(tx, request.ops)
+    },
+  })
+}
+
+/** The commit protocol, for any work: lease, idempotency, expected version, conditions, apply, digest. */
+export function transact<T extends object>(
+  world: World,
+  caller: Caller,
+  header: Header,
+  work: Work<T>,
+): Outcome<Made & T> {
+  const admitted = admit(world, caller.lease, work.outsider)
+  if ('code' in admitted) return admitted
+  const earlier = earlierAnswer<Made & T>(world, caller.idempotency)
+  if (earlier) return earlier
+  const refused = checkExpected(world, header.expect) ?? work.check?.()
+  if (refused) return refused
+  return write(world, caller, header, admitted.held, work)
+}
+
+function write<T extends object>(
+  world: World,
+  caller: Caller,
+  header: Header,
+  held: boolean,
+  work: Work<T>,
+): Outcome<Made & T> {
   // Time is a label that never runs backwards within a session.
   const at = Math.max(Date.now(), world.head.at)
   const tx = new Transaction(world, at, caller.actor)
   try {
     return world.storage.transactionSync(() => {
-      holdBlobs(world, request.blobs, at)
-      const { results, created } = applyAll(tx, request.ops)
-      const digest = seal(tx, request, held)
-      const committed: Committed = { version: tx.version, at: rfc3339(at), digest, results, created }
-      keepAnswer(world, caller.idempotency, committed, at)
-      return { ok: true, ...committed }
+      const applied = work.apply(tx)
+      const digest = seal(tx, header, held)
+      const made = { version: tx.version, at: rfc3339(at), digest, ...applied }
+      keepAnswer(world, caller.idempotency, made, at)
+      return { ok: true, ...made }
     })
   } catch (error) {
     // The rows are as before; what was cached of them must be too.
@@ -107,7 +148,7 @@ function applyAll(tx: Transaction, ops: readonly WireOperation[]): Pick<Committe
 }
 
 /** Writes the commit's own row, which chains it to the one before, and moves the head. */
-function seal(tx: Transaction, { message, cause }: CommitRequest, held: boolean): string {
+function seal(tx: Transaction, { message, cause }: Header, held: boolean): string {
   const { world, version, at, actor, seq, counts } = tx
   const { head, sql } = world
   const changes = [...tx.changes.values()]

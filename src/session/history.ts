@@ -8,7 +8,7 @@ import type { EntryKind } from '../protocol/refs.ts'
 import { PageBuilder, Pieces, valuePiece } from './pieces.ts'
 import { type EventRow, eventColumns } from './read-log.ts'
 import type { CommitQuery, PageRead, Piece } from './rpc.ts'
-import { type Entry, valueColumns } from './store.ts'
+import { type Entry, entryColumns } from './store.ts'
 import { rfc3339 } from './time.ts'
 import type { World } from './world.ts'
 
@@ -141,7 +141,7 @@ export function entryOfVersion(sql: SqlStorage, kind: EntryKind, key: string, ve
   for (const table of ['entries', 'past'] as const) {
     const row = sql
       .exec<Entry>(
-        `SELECT key, since, ${valueColumns} FROM ${table} WHERE kind = ? AND key = ? AND since = ?`,
+        `SELECT ${entryColumns} FROM ${table} WHERE kind = ? AND key = ? AND since = ?`,
         kind,
         key,
         version,

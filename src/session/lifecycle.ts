@@ -1,5 +1,6 @@
 // A session's beginning, what is said about it, and its end.
 
+import { ulid } from 'ulid'
 import { type Failure, fail, type Outcome } from '../protocol/errors.ts'
 import { limits } from '../protocol/limits.ts'
 import { mergePatch } from '../protocol/merge-patch.ts'
@@ -24,6 +25,9 @@ export function found(world: World, init: SessionInit, digestSecret: string): { 
       expires_at: init.expires_in === undefined ? null : now + init.expires_in * 1000,
       retention: { versions: null, days: null },
       origin: null,
+      ancestry: [],
+      family: ulid().toLowerCase(),
+      floor: 0,
     },
     digestSecret,
   )
@@ -66,7 +70,8 @@ export function updatedAt({ identity, head }: World): number {
 export function patchIdentity(world: World, patch: SessionPatch): Outcome<object> {
   const { identity } = world
   const now = Date.now()
-  const next: Identity = { ...identity, updated_at: Math.max(now, identity.updated_at) }
+  // Always later, because the outbox tells a changed row by it.
+  const next: Identity = { ...identity, updated_at: Math.max(now, identity.updated_at + 1) }
   if (patch.title !== undefined) next.title = patch.title
   if (patch.labels !== undefined) {
     // A merge of text members into text members holds text members.

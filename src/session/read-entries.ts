@@ -2,6 +2,7 @@
 
 import { hex } from '../crypto.ts'
 import { fail, type Outcome } from '../protocol/errors.ts'
+import type { EntryKind } from '../protocol/refs.ts'
 import { findBlob } from './blobs.ts'
 import { PageBuilder, valuePiece } from './pieces.ts'
 import type { At, EntryQuery, EntryRead, PageRead, Piece } from './rpc.ts'
@@ -11,7 +12,7 @@ import type { World } from './world.ts'
 
 type ListedKind = 'state' | 'file'
 
-export function readEntry(world: World, kind: ListedKind, key: string, at: At): Outcome<EntryRead> {
+export function readEntry(world: World, kind: EntryKind, key: string, at: At): Outcome<EntryRead> {
   const resolved = resolveAt(world, at)
   if (!resolved.ok) return resolved
   const { version } = resolved

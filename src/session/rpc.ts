@@ -1,8 +1,25 @@
 // The RPC surface of a Session object: all that the edge knows of it. Every method answers an Outcome, and none throws
 // for anything a caller did.
 
-import type { Canonical, Operation, Outcome, SessionPatch, SessionShown } from '../protocol/index.ts'
+import type {
+  Canonical,
+  EntryKind,
+  Operation,
+  Outcome,
+  SessionPatch,
+  SessionShown,
+} from '../protocol/index.ts'
+import type { Item, PageRef } from '../snapshot/page.ts'
 import type { BlobRpc, NewBlob, Place } from './blob-rpc.ts'
+import type { Made } from './commit.ts'
+import type { BlobRows } from './time/blob-rows.ts'
+import type { DiffPage, DiffQuery } from './time/diff.ts'
+import type { ForkSeed, RowsPage, RowsQuery } from './time/fork.ts'
+import type { Merged, MergeRequest } from './time/merge.ts'
+import type { MergeChange, MergeEvent, MergeSource } from './time/merge-source.ts'
+import type { SnapshotObject } from './time/objects.ts'
+import type { RevertRequest } from './time/revert.ts'
+import type { SnapshotRequest, SnapshotShown } from './time/snapshot.ts'
 
 /** A value too large for a row: its bytes are in R2 before it is named here. */
 export interface Spilled {
@@ -128,8 +145,15 @@ export interface SessionInit {
   expires_in?: number | undefined
 }
 
+export interface ForkInit {
+  fleet: string
+  session: string
+  title?: string | undefined
+  labels?: Record<string, string> | undefined
+}
+
 /** A Session object as the edge holds it: these methods, and `fetch` for the tail's WebSocket. */
-export interface SessionStub extends SessionRpc {
+export interface SessionStub extends SessionRpc, TimeRpc {
   fetch(url: string, init: RequestInit): Promise<Response>
 }
 
@@ -174,4 +198,52 @@ export interface TailRequest {
   after: number | 'head' | null
   chain: string[]
   expires_at: number | null
+}
+
+/** Snapshots, forks, diff, revert and merge. */
+export interface TimeRpc {
+  snapshot(caller: Caller, request: SnapshotRequest): Promise<Outcome<SnapshotShown>>
+  listSnapshots(
+    after: string | null,
+    limit: number,
+  ): Promise<Outcome<{ version: number; items: SnapshotShown[]; next: string | null }>>
+  readSnapshot(name: string): Promise<Outcome<SnapshotShown>>
+  snapshotObjects(
+    name: string,
+    after: string | null,
+    limit: number,
+  ): Promise<Outcome<{ items: SnapshotObject[]; next: string | null }>>
+  dropSnapshot(caller: Caller, name: string): Promise<Outcome<object>>
+
+  diff(query: DiffQuery): Promise<Outcome<DiffPage>>
+  diffWith(other: string, query: DiffQuery): Promise<Outcome<DiffPage>>
+  revert(caller: Caller, request: RevertRequest): Promise<Outcome<Made & { changed: number }>>
+  merge(caller: Caller, request: MergeRequest): Promise<Outcome<Made & Merged>>
+
+  beginFork(at: At, child: string): Promise<Outcome<ForkSeed>>
+  adopt(
+    caller: Caller,
+    init: ForkInit,
+    seed: ForkSeed,
+  ): Promise<Outcome<{ version: number; session: SessionShown }>>
+
+  // Between sessions of one fleet; these serve a deleted parent's rows too, until its children have them.
+  forkRows(query: RowsQuery): Promise<RowsPage>
+  forkBlobs(digests: string[]): Promise<BlobRows>
+  forkEntry(kind: EntryKind, key: string, version: number): Promise<Outcome<EntryRead>>
+  forkSettled(child: string): Promise<void>
+  forkWanted(parent: string): Promise<boolean>
+  mergeSource(): Promise<Outcome<MergeSource>>
+  mergeChanges(
+    base: number,
+    version: number,
+    after: string | null,
+  ): Promise<Outcome<{ items: MergeChange[]; next: string | null }>>
+  mergeEvents(
+    base: number,
+    version: number,
+    after: number,
+  ): Promise<Outcome<{ items: MergeEvent[]; next: number | null }>>
+  pageList(at: At): Promise<Outcome<{ version: number; pages: PageRef[] }>>
+  pageItems(page: PageRef, version: number): Promise<Item[]>
 }

@@ -8,6 +8,8 @@ import type { EntryKind } from '../protocol/refs.ts'
 export type Entry = {
   key: string
   since: number
+  /** What it was made from, as a JSON array of references. */
+  inputs: string | null
   /** Null when it lies in R2. What was stored was canonical, and reads back as it was written. */
   text: Canonical | null
   blob: string | null
@@ -21,12 +23,13 @@ export type Entry = {
 /** A value that does not read back is null here, and told apart from one in R2 by having no blob. */
 export const valueColumns = `CASE WHEN json_valid(value, 8) THEN json(value) END AS text, blob,
    (SELECT b.key FROM blobs AS b WHERE b.sha256 = blob) AS blob_key, size, salt, digest`
-const columns = `key, since, ${valueColumns}`
+export const entryColumns = `key, since, inputs, ${valueColumns}`
 
 export function currentEntry(sql: SqlStorage, kind: EntryKind, key: string): Entry | null {
   return (
-    sql.exec<Entry>(`SELECT ${columns} FROM entries WHERE kind = ? AND key = ?`, kind, key).toArray()[0] ??
-    null
+    sql
+      .exec<Entry>(`SELECT ${entryColumns} FROM entries WHERE kind = ? AND key = ?`, kind, key)
+      .toArray()[0] ?? null
   )
 }
 
@@ -53,7 +56,7 @@ export function entryAt(sql: SqlStorage, kind: EntryKind, key: string, version: 
   if (current !== null && current.since <= version) return current
   const past = sql
     .exec<Entry & { until: number }>(
-      `SELECT ${columns}, until FROM past WHERE kind = ? AND key = ? AND since <= ? ORDER BY since DESC LIMIT 1`,
+      `SELECT ${entryColumns}, until FROM past WHERE kind = ? AND key = ? AND since <= ? ORDER BY since DESC LIMIT 1`,
       kind,
       key,
       version,
@@ -94,7 +97,7 @@ export function* entriesFrom(
   if (version === head) {
     const compare = inclusive ? '>=' : '>'
     yield* sql.exec<Entry>(
-      `SELECT ${columns} FROM entries WHERE kind = ? AND key ${compare} ? ORDER BY key`,
+      `SELECT ${entryColumns} FROM entries WHERE kind = ? AND key ${compare} ? ORDER BY key`,
       kind,
       bound,
     )

@@ -10,29 +10,53 @@ export function rfc3339(ms: number): string {
 
 /**
  * The version that a read speaks of. A time means the last commit not after it; versions and times the session never had,
- * the future among them, are `no_such_version`.
+ * the future among them, are `no_such_version`; versions whose past retention has pruned are `gone`.
  */
 export function resolveAt(world: World, at: At): Outcome<{ version: number }> {
-  const { head, identity } = world
-  if (at === null) return { ok: true, version: head.version }
+  if (at === null) return { ok: true, version: world.head.version }
+  const found = findVersion(world, at)
+  if (!found.ok) return found
+  return isPruned(world, found.version)
+    ? fail('gone', `version ${found.version} is no longer kept`, { head: world.head.version })
+    : found
+}
+
+function findVersion(world: World, at: NonNullable<At>): Outcome<{ version: number }> {
+  const { head, identity, sql } = world
   if ('version' in at) {
-    return at.version <= head.version
+    return at.version <= head.version && at.version >= identity.floor
       ? { ok: true, version: at.version }
       : fail('no_such_version', `the head is version ${head.version}`, { head: head.version })
   }
-  if ('snapshot' in at) return fail('no_such_version', 'no such snapshot', { head: head.version })
-  if (at.time > Date.now() || at.time < identity.created_at) {
+  if ('snapshot' in at) {
+    const row = sql
+      .exec<{ version: number }>('SELECT version FROM snapshots WHERE name = ?', at.snapshot)
+      .toArray()[0]
+    return row
+      ? { ok: true, version: row.version }
+      : fail('no_such_version', 'no such snapshot', { head: head.version })
+  }
+  const first = sql.exec<{ at: number }>('SELECT at FROM commits ORDER BY version LIMIT 1').toArray()[0]
+  const begun = Math.min(identity.created_at, first?.at ?? identity.created_at)
+  if (at.time > Date.now() || at.time < begun || (identity.floor > 0 && at.time < (first?.at ?? 0))) {
     return fail('no_such_version', 'the session had no version at that time', { head: head.version })
   }
   return {
     ok: true,
-    version: at.time >= head.at ? head.version : versionAt(world.sql, at.time, head.version),
+    version: at.time >= head.at ? head.version : versionAt(sql, at.time, identity.floor, head.version),
   }
 }
 
+/** Retention keeps the newest versions and those of snapshots. */
+function isPruned(world: World, version: number): boolean {
+  const pruned = Number(world.meta('pruned') ?? 0)
+  if (version >= pruned) return false
+  return world.sql.exec('SELECT 1 FROM snapshots WHERE version = ? LIMIT 1', version).toArray().length === 0
+}
+
 /** Binary search: times never decrease with versions, so no index on them is needed. */
-function versionAt(sql: SqlStorage, time: number, head: number): number {
-  let low = 0
+function versionAt(sql: SqlStorage, time: number, floor: number, head: number): number {
+  let low = floor
   let high = head
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)

@@ -29,6 +29,11 @@ export interface Counts {
   bytes: number
 }
 
+export interface Origin {
+  session: string
+  version: number
+}
+
 /** Who the session is; kept as one row. */
 export interface Identity {
   fleet: string
@@ -39,7 +44,13 @@ export interface Identity {
   updated_at: number
   expires_at: number | null
   retention: { versions: number | null; days: number | null }
-  origin: { session: string; version: number } | null
+  origin: Origin | null
+  /** Where this world comes from, nearest first: its origin, its origin's origin, and so on. */
+  ancestry: Origin[]
+  /** The random id that a session and all its forks share. */
+  family: string
+  /** The oldest version there is; what lies before it was never here, because the world was restored or imported without its past. */
+  floor: number
   /** Hex; fixed at creation, so that digests outlive a change of secrets. */
   salt_key: string
 }
@@ -55,6 +66,7 @@ export class World {
   readonly storage: DurableObjectStorage
   readonly sql: SqlStorage
   #loaded: Loaded | null = null
+  readonly #held = new Set<{ version: number }>()
   #state: 'new' | 'live' | 'deleted'
 
   /** @throws NewerSchema when the object was written by a newer Lares. */
@@ -105,10 +117,15 @@ export class World {
 
   /** Makes the tables and the session's row. */
   found(identity: Omit<Identity, 'salt_key'>, digestSecret: string): void {
-    const saltKey = hex(saltKeyOf(digestSecret, identity.fleet))
+    this.foundWith({ ...identity, salt_key: hex(saltKeyOf(digestSecret, identity.fleet)) }, () => {})
+  }
+
+  /** Makes the tables, the session's row, and what comes with it, all at once. */
+  foundWith(identity: Identity, fill: () => void): void {
     this.storage.transactionSync(() => {
       migrate(this.storage, 0)
-      this.setMeta('session', JSON.stringify({ ...identity, salt_key: saltKey }))
+      this.setMeta('session', JSON.stringify(identity))
+      fill()
     })
     this.#state = 'live'
     this.#loaded = null
@@ -124,9 +141,16 @@ export class World {
     this.#load().lease = lease
   }
 
+  /** Ends the session for everyone, and keeps its rows for forks that still take them over. */
+  close(): void {
+    const { fleet, session } = this.identity
+    this.setMeta('deleted', JSON.stringify({ fleet, session, at: Date.now() }))
+    this.#state = 'deleted'
+  }
+
   /** Drops everything but the fact that there was a session of this name. */
   bury(): void {
-    const { fleet, session } = this.identity
+    const deleted = this.meta('deleted') ?? 'null'
     this.storage.transactionSync(() => {
       const tables = this.sql
         .exec<{ name: string }>(
@@ -136,13 +160,30 @@ export class World {
       // What it held in R2 is handed back first, behind the answer; these two tables say what that is.
       this.sql.exec('DELETE FROM upload_parts')
       for (const { name } of tables)
-        if (name !== 'blobs' && name !== 'uploads') this.sql.exec(`DROP TABLE "${name}"`)
+        if (name !== 'blobs' && name !== 'uploads') this.sql.exec(`DROP TABLE IF EXISTS "${name}"`)
       this.sql.exec('CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID')
       this.setMeta('schema', String(schemaVersion))
-      this.setMeta('deleted', JSON.stringify({ fleet, session, at: Date.now() }))
+      this.setMeta('deleted', deleted)
     })
-    this.#state = 'deleted'
     this.#loaded = null
+  }
+
+  /** Whether a deleted session still has the rows it had. */
+  get buried(): boolean {
+    return this.meta('session') === null
+  }
+
+  /** Keeps a version's past from being pruned until the returned function is called. */
+  hold(version: number): () => void {
+    const held = { version }
+    this.#held.add(held)
+    return () => {
+      this.#held.delete(held)
+    }
+  }
+
+  get held(): number[] {
+    return [...this.#held].map(({ version }) => version)
   }
 
   meta(key: string): string | null {
@@ -158,6 +199,10 @@ export class World {
       key,
       value,
     )
+  }
+
+  dropMeta(key: string): void {
+    this.sql.exec('DELETE FROM meta WHERE key = ?', key)
   }
 
   #load(): Loaded {

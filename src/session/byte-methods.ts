@@ -1,0 +1,88 @@
+// The part of a Session's surface that deals in bytes: which blobs it holds, and uploads in flight.
+
+import { fail, type Outcome } from '../protocol/errors.ts'
+import type { BlobRpc, NewBlob, UploadPart, UploadShown } from './blob-rpc.ts'
+import { findBlob, holdBlobs, locateBlobs, missingBlobs, unneededKeys } from './blobs.ts'
+import { newerSchema, SessionObject } from './object.ts'
+import type * as Rpc from './rpc.ts'
+import { abortUpload, addPart, beginUpload, readUpload, sealUpload } from './uploads.ts'
+
+export abstract class ByteMethods extends SessionObject implements BlobRpc {
+  async holdBlobs(caller: Rpc.Caller, blobs: NewBlob[]) {
+    return this.writing(caller, (world) => {
+      world.storage.transactionSync(() => holdBlobs(world, blobs, Date.now()))
+      this.schedule()
+      return { ok: true as const, version: world.head.version }
+    })
+  }
+
+  async beginUpload(caller: Rpc.Caller, upload: Omit<UploadShown, 'state' | 'blob'>) {
+    return this.writing(caller, (world) => {
+      beginUpload(world, upload, Date.now())
+      this.schedule()
+      return { ok: true as const, version: world.head.version }
+    })
+  }
+
+  async readUpload(upload: string) {
+    return this.with((world) => readUpload(world, upload))
+  }
+
+  async addPart(caller: Rpc.Caller, upload: string, part: UploadPart) {
+    return this.writing(caller, (world) => addPart(world, upload, part, Date.now()))
+  }
+
+  async sealUpload(caller: Rpc.Caller, upload: string, sha256: string, size: number) {
+    return this.writing(caller, (world) => sealUpload(world, upload, sha256, size, Date.now()))
+  }
+
+  async abortUpload(caller: Rpc.Caller, upload: string) {
+    return this.writing(caller, (world) => {
+      const aborted = abortUpload(world, upload)
+      if (aborted.ok) this.schedule()
+      return aborted
+    })
+  }
+
+  async findBlob(sha256: string) {
+    return this.with((world) => {
+      const found = findBlob(world.sql, sha256)
+      if (!found) return fail('not_found', 'this session does not hold this blob')
+      return { ok: true as const, version: world.head.version, ...found }
+    })
+  }
+
+  async missingBlobs(digests: string[]) {
+    return this.with((world) => ({
+      ok: true as const,
+      version: world.head.version,
+      missing: missingBlobs(world, digests, Date.now()),
+    }))
+  }
+
+  async locateBlobs(digests: string[] | null) {
+    await this.flushBlobs()
+    return this.with((world) => ({
+      ok: true as const,
+      version: world.head.version,
+      blobs: locateBlobs(world.sql, digests),
+    }))
+  }
+
+  async flushBlobs(): Promise<Outcome<{ packed: number }>> {
+    const closed = this.world ? this.world.closed() : newerSchema()
+    if (closed) return closed
+    return { ok: true, packed: (await this.bytes?.flush()) ?? 0 }
+  }
+
+  async unneededKeys(keys: string[], before: number, act: boolean) {
+    return this.with((world) => ({ ok: true as const, keys: [...unneededKeys(world, keys, before, act)] }))
+  }
+
+  async expireUploads(before: number): Promise<Outcome<object>> {
+    const closed = this.world ? this.world.closed() : newerSchema()
+    if (closed) return closed
+    await this.bytes?.expire(before)
+    return { ok: true }
+  }
+}

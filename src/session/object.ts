@@ -1,0 +1,180 @@
+// What every Session object does apart from what it is asked: it opens its world, guards the door, and works behind the answer
+// (catalog, take-over of a fork's rows, expiry, retention).
+
+import { DurableObject } from 'cloudflare:workers'
+import type { Env } from '../env.ts'
+import { type Failure, fail } from '../protocol/errors.ts'
+import { forgetAnswers } from './answers.ts'
+import { Bytes } from './bytes.ts'
+import { admit } from './lease.ts'
+import { deliver, outboxHolds, withdraw } from './outbox.ts'
+import type { Caller } from './rpc.ts'
+import { NewerSchema } from './schema.ts'
+import { Tail } from './tail.ts'
+import { Forks } from './time/forks.ts'
+import { World } from './world.ts'
+
+/** Milliseconds between a write and its way to the catalog, so that a burst travels as one. */
+const projectionDelay = 100
+const retryDelays = [1_000, 2_000, 5_000, 15_000, 30_000]
+
+export abstract class SessionObject extends DurableObject<Env> {
+  /** Null when the object was written by a newer Lares, which this one must not touch. */
+  protected readonly world: World | null
+  protected readonly tail: Tail | null
+  protected readonly bytes: Bytes | null
+  protected readonly forks: Forks | null
+  #alarmSet = false
+  #failures = 0
+  #tidied = Date.now()
+
+  constructor(context: DurableObjectState, env: Env) {
+    super(context, env)
+    this.world = openWorld(context.storage)
+    this.tail = this.world && new Tail(context, this.world)
+    this.bytes = this.world && new Bytes(this.world, env)
+    this.forks = this.world && new Forks(env, this.world)
+  }
+
+  override async alarm(): Promise<void> {
+    const world = this.world
+    this.#alarmSet = false
+    if (!world || world.state === 'new') return
+    if (world.state === 'deleted') return this.#depart(world)
+    const { expires_at } = world.identity
+    if (expires_at !== null && expires_at <= Date.now()) {
+      this.end()
+      return
+    }
+    if (this.forks?.pending) await this.#takeOver(this.forks)
+    let delivery = outboxHolds(world) ? await deliver(world, this.env.CATALOG) : 'done'
+    if ((await this.bytes?.work()) === 'failed') delivery = 'failed'
+    this.#failures = delivery === 'failed' ? this.#failures + 1 : 0
+    if (delivery === 'done' && world.state === 'live') this.#tidy(world)
+    await this.#rearm(delivery)
+  }
+
+  /** Forgets old answers, at most once an hour: finding them reads all there are. */
+  #tidy(world: World): void {
+    const now = Date.now()
+    if (now - this.#tidied < 3_600_000) return
+    if (!forgetAnswers(world, now)) this.#tidied = now
+  }
+
+  /** A parent that does not answer makes the child late, no more. */
+  async #takeOver(forks: Forks): Promise<void> {
+    try {
+      await forks.takeOver()
+    } catch (error) {
+      console.warn('the parent could not be reached', error instanceof Error ? error.message : 'unknown')
+    }
+  }
+
+  /** Ends the session for everyone. Its rows go at once, or when the last fork has taken over what it needs. */
+  protected end(): void {
+    this.world?.close()
+    this.tail?.closeAll('deleted')
+    this.schedule()
+  }
+
+  async #depart(world: World): Promise<void> {
+    if (!world.buried) {
+      const settled = await this.#settleChildren()
+      if (!settled) return this.ctx.storage.setAlarm(Date.now() + this.#pause('failed'))
+      world.bury()
+    }
+    const buried: { fleet: string; session: string } = JSON.parse(world.meta('deleted') ?? '{}')
+    let delivery = await withdraw(this.env.CATALOG, buried.fleet, buried.session)
+    try {
+      if (await this.bytes?.handBack(buried.fleet, buried.session)) delivery = 'more'
+    } catch {
+      delivery = 'failed'
+    }
+    this.#failures = delivery === 'failed' ? this.#failures + 1 : 0
+    if (delivery !== 'done') await this.ctx.storage.setAlarm(Date.now() + this.#pause(delivery))
+  }
+
+  async #settleChildren(): Promise<boolean> {
+    try {
+      return (await this.forks?.settleChildren()) ?? true
+    } catch {
+      return false
+    }
+  }
+
+  /** The next alarm: soon while the catalog lacks something, at the session's end otherwise, and none when it has none. */
+  async #rearm(delivery: 'done' | 'more' | 'failed'): Promise<void> {
+    const world = this.world
+    if (!world || this.#alarmSet) return
+    if (world.state === 'deleted' || delivery !== 'done' || outboxHolds(world) || this.forks?.pending) {
+      this.#alarmSet = true
+      await this.ctx.storage.setAlarm(Date.now() + this.#pause(delivery))
+      return
+    }
+    const dues = [world.identity.expires_at, this.bytes?.due() ?? null].filter((due) => due !== null)
+    // A moment later at least: an alarm set for now, from within an alarm, may not come.
+    if (dues.length > 0)
+      await this.ctx.storage.setAlarm(Math.max(Math.min(...dues), Date.now() + projectionDelay))
+  }
+
+  #pause(delivery: 'done' | 'more' | 'failed'): number {
+    if (delivery !== 'failed') return projectionDelay
+    return retryDelays[Math.min(this.#failures, retryDelays.length) - 1] ?? projectionDelay
+  }
+
+  /** In the same step as the write, so that both become durable together. */
+  protected schedule(): void {
+    if (this.#alarmSet) return
+    this.#alarmSet = true
+    this.ctx.storage.setAlarm(Date.now() + projectionDelay)
+  }
+
+  /** Every method's door: a session that is not there, was deleted or has expired answers so, whatever is asked. */
+  protected async with<T>(act: (world: World) => T | Promise<T>): Promise<T | Failure> {
+    // A fork answers from its own rows; what is still its parent's comes over first.
+    if (this.forks?.pending && this.world?.closed() === null) await this.forks.takeOver()
+    return this.atOnce(act)
+  }
+
+  /** The same for what needs none of a parent's rows. */
+  protected async atOnce<T>(act: (world: World) => T | Promise<T>): Promise<T | Failure> {
+    const { world } = this
+    return world ? (world.closed() ?? act(world)) : newerSchema()
+  }
+
+  /** A write that makes no version still needs the lease. */
+  protected writing<T>(caller: Caller, act: (world: World) => T): Promise<T | Failure> {
+    return this.with((world) => {
+      const admitted = admit(world, caller.lease)
+      return 'code' in admitted ? admitted : act(world)
+    })
+  }
+
+  /** Runs something that may commit, and tells the catalog and the tails of what it committed. */
+  protected committing<T>(act: (world: World) => T): (world: World) => T {
+    return (world) => {
+      const before = world.head.version
+      const outcome = act(world)
+      if (world.head.version > before) this.committed()
+      return outcome
+    }
+  }
+
+  protected committed(): void {
+    this.schedule()
+    this.tail?.announce()
+  }
+}
+
+function openWorld(storage: DurableObjectStorage): World | null {
+  try {
+    return new World(storage)
+  } catch (error) {
+    if (error instanceof NewerSchema) return null
+    throw error
+  }
+}
+
+export function newerSchema(): Failure {
+  return fail('unavailable', 'this session was written by a newer version of Lares', { retry_after: 60 })
+}

@@ -1,0 +1,167 @@
+// The part of a Session's surface that deals in time: snapshots, forks, diff, revert, merge.
+
+import { fail, type Outcome } from '../../protocol/errors.ts'
+import type { EntryKind } from '../../protocol/refs.ts'
+import type { Item, PageRef } from '../../snapshot/page.ts'
+import { findBlob } from '../blobs.ts'
+import { ByteMethods } from '../byte-methods.ts'
+import { readEntry } from '../read-entries.ts'
+import type { At, Caller, EntryRead, ForkInit, TimeRpc } from '../rpc.ts'
+import { resolveAt } from '../time.ts'
+import { type BlobRows, blobRows, holdForeign } from './blob-rows.ts'
+import { type DiffQuery, diffVersions } from './diff.ts'
+import { diffSessions } from './diff-with.ts'
+import { beginFork, type ForkSeed, type RowsPage, type RowsQuery, rowsForChild, settleChild } from './fork.ts'
+import { stubOf } from './forks.ts'
+import { itemsOfPage } from './items.ts'
+import { lineMerger } from './line-merge.ts'
+import { type MergeRequest, merge } from './merge.ts'
+import { mergeChanges, mergeEvents, mergeSource } from './merge-source.ts'
+import { snapshotObjects } from './objects.ts'
+import { pagesAt } from './page-list.ts'
+import { type RevertRequest, revert } from './revert.ts'
+import { dropSnapshot, listSnapshots, readSnapshot, type SnapshotRequest, takeSnapshot } from './snapshot.ts'
+
+export abstract class TimeMethods extends ByteMethods implements TimeRpc {
+  // Snapshots
+
+  async snapshot(caller: Caller, request: SnapshotRequest) {
+    return this.with(async (world) => {
+      // A snapshot names bytes in R2 alone.
+      await this.bytes?.flush()
+      return world.closed() ?? takeSnapshot(world, this.env, caller, request)
+    })
+  }
+
+  async listSnapshots(after: string | null, limit: number) {
+    return this.with((world) => ({
+      ok: true as const,
+      version: world.head.version,
+      ...listSnapshots(world, after, limit),
+    }))
+  }
+
+  async readSnapshot(name: string) {
+    return this.with((world) => readSnapshot(world, name))
+  }
+
+  async snapshotObjects(name: string, after: string | null, limit: number) {
+    return this.with((world) => snapshotObjects(world, this.env, name, after, limit))
+  }
+
+  async dropSnapshot(_caller: Caller, name: string) {
+    return this.with((world) => dropSnapshot(world, name))
+  }
+
+  // Diff, revert, merge
+
+  async diff(query: DiffQuery) {
+    return this.with((world) => diffVersions(world, query))
+  }
+
+  async diffWith(other: string, query: DiffQuery) {
+    return this.with((world) => diffSessions(world, stubOf(this.env, world.identity.fleet, other), query))
+  }
+
+  async revert(caller: Caller, request: RevertRequest) {
+    return this.with(this.committing((world) => revert(world, caller, request)))
+  }
+
+  async merge(caller: Caller, request: MergeRequest) {
+    return this.with(async (world) => {
+      const { fleet, session } = world.identity
+      if (request.from === session)
+        return fail('invalid', 'a session cannot be merged into itself', { pointer: '/from' })
+      const before = world.head.version
+      const other = stubOf(this.env, fleet, request.from)
+      const find = async (sha256: string) => {
+        const here = findBlob(world.sql, sha256)
+        if (here !== null) return here
+        const there = await other.findBlob(sha256)
+        return there.ok ? there : null
+      }
+      const outcome = await merge(world, other, caller, request, {
+        mergeLines: lineMerger(this.env, world.identity, find),
+        takeBlobs: async (digests) => {
+          const rows = await other.forkBlobs(digests)
+          await holdForeign(this.env, world.identity, rows)
+          return rows
+        },
+      })
+      if (world.state === 'live' && world.head.version > before) this.committed()
+      return outcome
+    })
+  }
+
+  async mergeSource() {
+    return this.with(mergeSource)
+  }
+
+  async mergeChanges(base: number, version: number, after: string | null) {
+    return this.with((world) => mergeChanges(world, base, version, after))
+  }
+
+  async mergeEvents(base: number, version: number, after: number) {
+    return this.with((world) => mergeEvents(world, base, version, after))
+  }
+
+  async pageList(at: At) {
+    return this.with((world): Outcome<{ version: number; pages: PageRef[] }> => {
+      const resolved = resolveAt(world, at)
+      if (!resolved.ok) return resolved
+      const pages = pagesAt(world, resolved.version).map(({ kind, first, count, name }) => ({
+        kind,
+        first,
+        count,
+        name,
+      }))
+      return { ok: true, version: resolved.version, pages }
+    })
+  }
+
+  async pageItems(page: PageRef, version: number): Promise<Item[]> {
+    return this.world ? itemsOfPage(this.world, page, version) : []
+  }
+
+  // Forks
+
+  async beginFork(at: At, child: string) {
+    return this.with((world) => beginFork(world, at, child))
+  }
+
+  async adopt(caller: Caller, init: ForkInit, seed: ForkSeed) {
+    if (!this.forks) return fail('unavailable', 'this session was written by a newer version of Lares')
+    const outcome = this.forks.adopt(caller, init, seed)
+    if (outcome.ok) this.schedule()
+    return outcome
+  }
+
+  async forkRows(query: RowsQuery): Promise<RowsPage> {
+    if (this.forks?.pending) await this.forks.takeOver()
+    return rowsForChild(this.rows(), query)
+  }
+
+  async forkBlobs(digests: string[]): Promise<BlobRows> {
+    return blobRows(this.rows(), digests)
+  }
+
+  async forkEntry(kind: EntryKind, key: string, version: number): Promise<Outcome<EntryRead>> {
+    if (this.forks?.pending) return this.forks.entryFromParent(kind, key, { version })
+    return readEntry(this.rows(), kind, key, { version })
+  }
+
+  async forkSettled(child: string): Promise<void> {
+    if (this.world && !this.world.buried) settleChild(this.world, child)
+  }
+
+  async forkWanted(parent: string): Promise<boolean> {
+    return (await this.forks?.wants(parent)) ?? false
+  }
+
+  /** The rows a child asks for: of a deleted session too, while it has them. */
+  private rows() {
+    if (!this.world || this.world.state === 'new' || this.world.buried)
+      throw new Error('this session has no rows to hand over')
+    return this.world
+  }
+}
