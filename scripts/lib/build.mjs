@@ -12,7 +12,7 @@ export function ensureBuilt() {
   const digest = digestOfSources()
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return
   rmSync(stamp, { force: true })
-  if (run(bin('tsdown'), [], { stdio: ['ignore', 2, 2] }) !== 0)
+  if (run(bin('tsdown'), ['--log-level', 'warn'], { stdio: ['ignore', 2, 2] }) !== 0)
     fail('The build failed; its reasons are above.')
   mkdirSync(dist, { recursive: true })
   writeFileSync(stamp, digest)

@@ -53,6 +53,15 @@ describe('a start', () => {
   })
 })
 
+describe('a stop', () => {
+  it('is orderly however often it is asked for', async () => {
+    const edge = await startEdge({ data })
+    for (const signal of ['SIGINT', 'SIGINT', 'SIGTERM'] as const) process.kill(edge.pid, signal)
+    expect(await edge.stop()).toBe(0)
+    expect(existsSync(join(data, 'lock'))).toBe(false)
+  })
+})
+
 describe('a start that cannot be', () => {
   it('says that the port is taken', async () => {
     const server = createServer()
