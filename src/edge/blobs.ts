@@ -18,7 +18,7 @@ import { Problem, replyEmpty, replyFailure, replyJson } from './reply.ts'
 import { serve } from './serve.ts'
 import { storeBody } from './store-blob.ts'
 
-const missingBody = z.strictObject({ digests: z.array(sha256).max(limits.digestsPerCall) })
+export const missingBody = z.strictObject({ digests: z.array(sha256).max(limits.digestsPerCall) })
 
 export function blobRoutes(app: Hono<EdgeEnv>): void {
   sessionRoute(app, 'put', '/blobs/:sha256', 'any', async (visit) => {

@@ -2,6 +2,7 @@
 // it: see openapi/route.ts.
 
 import { problem } from '../protocol/resources.ts'
+import { blobs } from './openapi/blobs.ts'
 import { commits } from './openapi/commits.ts'
 import { files } from './openapi/files.ts'
 import { fleet } from './openapi/fleet.ts'
@@ -16,7 +17,17 @@ import { sharedHeaders } from './openapi/shared.ts'
 import { state } from './openapi/state.ts'
 
 /** Every resource, in the order in which a reader meets them. */
-export const sections: readonly Section[] = [sessions, commits, log, state, files, lease, fleet, service]
+export const sections: readonly Section[] = [
+  sessions,
+  commits,
+  log,
+  state,
+  files,
+  blobs,
+  lease,
+  fleet,
+  service,
+]
 
 export function openApiDocument(): object {
   const schemas = new Schemas()

@@ -22,8 +22,8 @@ import { readQuery } from './query.ts'
 import { Problem, replyEmpty, replyFailure, replyJson } from './reply.ts'
 import { adopt } from './store-blob.ts'
 
-const beginBody = z.strictObject({ size: z.int().min(1).max(limits.blobBytes).optional() })
-const completeBody = z.strictObject({
+export const uploadBody = z.strictObject({ size: z.int().min(1).max(limits.blobBytes).optional() })
+export const uploadCompleteBody = z.strictObject({
   parts: z.array(z.int().min(1).max(limits.parts)).min(1).max(limits.parts),
   /** Lowercase hex, or as in `Content-Digest`. */
   digest: z.string().max(256).optional(),
@@ -56,7 +56,7 @@ export function uploadRoutes(app: Hono<EdgeEnv>): void {
 async function begin({ c, who, stub }: Visit): Promise<Response> {
   readQuery(c, [])
   requireUpload(who)
-  const { size = null } = await readOptionalBody(c, beginBody)
+  const { size = null } = await readOptionalBody(c, uploadBody)
   const upload = ulid()
   const key = uploadKey(who.fleet, upload)
   const multipart = await c.env.BLOBS.createMultipartUpload(key)
@@ -143,7 +143,7 @@ async function complete(visit: Visit): Promise<Response> {
   const { c, who, stub } = visit
   readQuery(c, [])
   requireUpload(who)
-  const { parts: numbers, digest } = await readBody(c, completeBody)
+  const { parts: numbers, digest } = await readBody(c, uploadCompleteBody)
   const wanted = digest === undefined ? null : digestOf(digest)
   const read = await stub.readUpload(uploadOf(c))
   if (!read.ok) return replyFailure(c, read)

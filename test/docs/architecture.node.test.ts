@@ -48,7 +48,8 @@ describe('arrows point one way', () => {
 
   it('the edge reaches a session through its RPC type alone', () => {
     const toSession = imports.filter(({ from, to }) => part(from) === 'edge' && part(to) === 'session')
-    expect([...new Set(toSession.map(({ to }) => to))]).toEqual(['session/rpc.ts'])
+    expect(toSession.length).toBeGreaterThan(0)
+    expect(toSession.filter(({ to }) => !/^session\/(\w+-)?rpc\.ts$/.test(to))).toEqual([])
   })
 
   it('catalog, media and auth know nothing of each other', () => {

@@ -101,7 +101,7 @@ describe('each answer is as described', () => {
     await tour.go('delete', `${world}/state/plan/a`, {}, 404)
   })
 
-  it('of files and blobs', async () => {
+  it('of files', async () => {
     const file = `${world}/files/notes/a.txt`
     await tour.go('put', file, { body: 'hello', type: 'text/plain' }, 201)
     const put = await tour.go('put', file, { body: 'hello!', type: 'text/plain' }, 200)
@@ -116,6 +116,22 @@ describe('each answer is as described', () => {
     await tour.go('put', `${world}/blobs/${put.blob}`, { body: 'hello!', type: 'text/plain' }, 201)
     await tour.go('put', `${world}/blobs/${put.blob}`, { body: 'other', type: 'text/plain' }, 412)
     await tour.go('delete', file, {}, 200)
+  })
+
+  it('of blobs and uploads', async () => {
+    const none = '0'.repeat(64)
+    await tour.go('post', `${world}/blobs/missing`, { body: { digests: [none] } }, 200)
+    await tour.go('get', `${world}/blobs/${none}`, {}, 404)
+    const { upload } = await tour.go('post', `${world}/uploads`, { body: {} }, 201)
+    const one = `${world}/uploads/${upload}`
+    await tour.go('put', `${one}/parts/1`, { body: 'part', type: 'text/plain' }, 200)
+    await tour.go('put', `${one}/parts/0`, { body: 'part', type: 'text/plain' }, 422)
+    await tour.go('get', one, {}, 200)
+    await tour.go('post', `${one}/complete`, { body: { parts: [1, 2] } }, 422)
+    await tour.go('post', `${one}/complete`, { body: { parts: [1] } }, 200)
+    await tour.go('get', one, {}, 200)
+    const { upload: another } = await tour.go('post', `${world}/uploads`, {}, 201)
+    await tour.go('delete', `${world}/uploads/${another}`, {}, 204)
   })
 
   it('of leases', async () => {

@@ -1,9 +1,9 @@
-// Files and the blobs behind them.
+// Files: bytes under paths.
 
 import { z } from 'zod'
 import { limits } from '../../protocol/limits.ts'
 import { fileMode } from '../../protocol/ops.ts'
-import { blobShown, filePutShown, fileShown, prefixShown, written } from '../../protocol/resources.ts'
+import { filePutShown, fileShown, prefixShown, written } from '../../protocol/resources.ts'
 import { answer, bytes, page, unchanged } from './content.ts'
 import type { Answer, Section } from './route.ts'
 import { header, query } from './shared.ts'
@@ -11,7 +11,6 @@ import { header, query } from './shared.ts'
 const world = '/v1/sessions/{session}'
 const path = `${world}/files`
 const one = `${path}/{path}`
-const blob = `${world}/blobs/{sha256}`
 
 const fileHeaders = [
   'Lares-Version',
@@ -27,7 +26,7 @@ const corruptFile = z.object({ path: z.string(), since: z.int(), corrupt: z.lite
 
 export const files: Section = {
   tag: 'Files',
-  text: `Bytes under paths, up to ${limits.smallFileBytes} of them in one request. Served as attachments, never as pages.`,
+  text: `Bytes under paths, up to ${limits.requestFileBytes} in one request. Served as attachments, never as pages.`,
   routes: [
     {
       method: 'get',
@@ -75,7 +74,7 @@ export const files: Section = {
       method: 'put',
       path: one,
       summary: 'Write a file',
-      text: 'Its type is the `Content-Type`.',
+      text: 'Its type is the `Content-Type`. What is too large for one request is uploaded in parts.',
       needs: 'any',
       parameters: [
         'contentDigest',
@@ -104,27 +103,6 @@ export const files: Section = {
       needs: 'any',
       parameters: ['idempotency', 'lease', 'ifMatch', 'ifAbsent'],
       answers: { 200: answer('It is gone from this version on', written) },
-    },
-    {
-      method: 'put',
-      path: blob,
-      summary: 'Bring bytes, so that a commit can name them',
-      text: '`file.put` takes a blob that this session holds. The same bytes again are no new blob.',
-      needs: 'any',
-      parameters: ['contentDigest', 'lease'],
-      body: { content: bytes(), optional: true },
-      answers: { 201: answer('They are there', blobShown) },
-      errors: ['digest_mismatch'],
-    },
-    {
-      method: 'get',
-      path: blob,
-      summary: 'Read bytes that this session refers to',
-      needs: 'read',
-      answers: {
-        200: { text: 'The bytes', content: bytes(), headers: ['Lares-Version', 'ETag'] },
-      },
-      errors: ['corrupt'],
     },
   ],
 }

@@ -17,6 +17,8 @@ export const pathParameters: Readonly<Record<string, { text: string; schema: obj
     text: 'SHA-256 of the bytes, lowercase hex',
     schema: { ...text, pattern: sha256Pattern.source },
   },
+  upload: { text: 'The id it was begun with', schema: text },
+  part: { text: 'Which part, from 1', schema: { type: 'integer', minimum: 1, maximum: limits.parts } },
   key: {
     text: `A state key of at most ${limits.keyBytes} bytes. Percent-encoded once; \`/\` may stand as itself.`,
     schema: text,
