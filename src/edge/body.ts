@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import { parseJson, pointer, ValueError } from '../protocol/canonical.ts'
 import { fail } from '../protocol/errors.ts'
 import { limits } from '../protocol/limits.ts'
-import { issuePointer } from '../protocol/values.ts'
+import { firstIssue } from '../protocol/values.ts'
 import type { EdgeContext } from './context.ts'
 import { Problem } from './reply.ts'
 
@@ -77,10 +77,6 @@ function parse(text: string): unknown {
 export function check<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  const issue = parsed.error.issues[0]
-  const limit: unknown = issue?.code === 'custom' ? issue.params?.limit : undefined
-  const at = issuePointer(parsed.error)
-  if (typeof limit === 'number')
-    throw new Problem(fail('too_large', issue?.message ?? '', { pointer: at, limit }))
-  throw new Problem(fail('invalid', issue?.message ?? 'not well-formed', { pointer: at }))
+  const { message, ...where } = firstIssue(parsed.error)
+  throw new Problem(fail(where.limit === undefined ? 'invalid' : 'too_large', message, where))
 }

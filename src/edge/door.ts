@@ -126,12 +126,17 @@ export function sessionStub(
   return stub as unknown as SessionStub
 }
 
-/** What comes after a route's own part of the path, decoded once: a key or a path, slashes included. */
-export function restOfPath(c: EdgeContext, after: string): string {
-  const path = c.req.path
-  const start = path.indexOf(after)
+/**
+ * What comes after a session's resource in the path, decoded once: a key or a path, slashes included.
+ *
+ * @param resource the first segment below the session; a session may itself be named so
+ */
+export function restOfPath(c: EdgeContext, resource: string): string {
+  const [, , , , named, ...rest] = c.req.path.split('/')
+  // The router takes `/state` for `/state/*` too; that is the list, which has no such method.
+  if (named !== resource || rest.length === 0) throw new Problem(fail('not_found', 'name a key or a path'))
   try {
-    return decodeURIComponent(path.slice(start + after.length))
+    return decodeURIComponent(rest.join('/'))
   } catch {
     throw new Problem(fail('invalid', 'the path is not percent-encoded UTF-8', { pointer: 'path' }))
   }

@@ -12,7 +12,7 @@ import { callerOf } from './caller.ts'
 import type { EdgeContext, EdgeEnv } from './context.ts'
 import { restOfPath, sessionRoute, type Visit } from './door.ts'
 import { isKnown, readHeaders, replyPage } from './lists.ts'
-import { invalid, readAt, readCursor, readLimit, readQuery } from './query.ts'
+import { invalid, readAt, readLimit, readPlace, readQuery } from './query.ts'
 import { Problem, replyEmpty, replyFailure, replyJson } from './reply.ts'
 import { serve } from './serve.ts'
 import { preconditions } from './state.ts'
@@ -46,8 +46,7 @@ async function list(visit: Visit): Promise<Response> {
   const page = await stub.listEntries('file', {
     at: readAt(query),
     limit: readLimit(query),
-    cursor: readCursor(query, 'files', 'string'),
-    prefix: query.get('prefix') ?? '',
+    ...readPlace(query, 'files'),
     delimiter,
     within,
   })
@@ -121,7 +120,7 @@ async function write(visit: Visit): Promise<Response> {
 }
 
 function pathOf(c: EdgeContext): string {
-  const path = restOfPath(c, '/files/')
+  const path = restOfPath(c, 'files')
   const problem = pathProblem(path)
   if (problem !== null) throw new Problem(fail('invalid', problem, { pointer: 'path' }))
   return path

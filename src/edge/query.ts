@@ -12,7 +12,14 @@ export type Query = ReadonlyMap<string, string>
 /** The parameters, each at most once and each of a name that the route takes. */
 export function readQuery(c: EdgeContext, names: readonly string[], prefix?: string): Query {
   const query = new Map<string, string>()
-  if (!c.req.url.includes('?')) return query
+  const start = c.req.url.indexOf('?')
+  if (start === -1) return query
+  // The URL parser would put U+FFFD for what is no UTF-8, and the filter would be another.
+  try {
+    decodeURIComponent(c.req.url.slice(start))
+  } catch {
+    throw invalid('the query is not percent-encoded UTF-8', 'query')
+  }
   for (const [name, value] of new URL(c.req.url).searchParams) {
     // Read where credentials are read, by the tail alone.
     if (name === 'access_token') continue
@@ -44,6 +51,15 @@ export function readCursor(query: Query, list: string, type: 'string' | 'number'
   const last = decodeCursor(list, raw)
   if (typeof last !== type) throw invalid('this is no cursor of this list', 'cursor')
   return last
+}
+
+/** `prefix` and `cursor` of a list by key. A cursor of another prefix would quietly leave keys out. */
+export function readPlace(query: Query, list: string): { prefix: string; cursor: string | null } {
+  const prefix = query.get('prefix') ?? ''
+  const cursor = readCursor(query, list, 'string')
+  if (typeof cursor !== 'string') return { prefix, cursor: null }
+  if (!cursor.startsWith(prefix)) throw invalid('this is a cursor of another prefix', 'cursor')
+  return { prefix, cursor }
 }
 
 export function readWhole(query: Query, name: string): number | null {
@@ -86,6 +102,8 @@ export function pointOf(value: string | number | undefined, pointer: string): At
 function pointFrom(raw: string, name: string): NonNullable<At> {
   const version = parseWhole(raw)
   if (version !== null) return { version }
+  // More digits than any version has: one the session never had.
+  if (/^\d+$/.test(raw)) return { version: Number.MAX_SAFE_INTEGER }
   if (/^snap:.{1,255}$/u.test(raw)) return { snapshot: raw.slice(5) }
   const time = readTime(raw)
   if (time !== null) return { time }

@@ -10,7 +10,7 @@ import { fail } from '../protocol/errors.ts'
 import { limits } from '../protocol/limits.ts'
 import type { Operation } from '../protocol/ops.ts'
 import type { NewBlob } from '../session/blob-rpc.ts'
-import type { Piece, Spilled, WireOperation } from '../session/rpc.ts'
+import type { Piece, Spilled, Value, WireOperation } from '../session/rpc.ts'
 import type { Visit } from './door.ts'
 import { Problem } from './reply.ts'
 import { putOwn } from './store-blob.ts'
@@ -24,32 +24,67 @@ export interface SpilledOps {
 /** The operations with every large value in R2, under its SHA-256. */
 export async function spill(visit: Visit, ops: readonly Operation[]): Promise<SpilledOps> {
   let total = 0
-  for (const op of ops) total += largeValue(op)?.length ?? 0
+  for (const op of ops) total += valueOf(op)?.length ?? 0
   // A text of n UTF-16 units has n to 3n bytes: most commits need no count.
   if (total * 3 > limits.commitBytes) checkTotal(ops)
-  if (total * 3 <= limits.inlineBytes) return { ops: [...ops], blobs: [] }
+  const crowded = travelBytes(ops) > travelLimit
+  if (total * 3 <= limits.inlineBytes && !crowded) return { ops: [...ops], blobs: [] }
   const spilled: SpilledOps = { ops: [], blobs: [] }
-  // One after the other: a value may be 16 MiB, and the isolate has 128.
-  for (const op of ops) spilled.ops.push(await spillOne(visit, op, spilled.blobs))
+  const most = crowded ? crowdedBytes : limits.inlineBytes
+  for (let i = 0; i < ops.length; i += putsAtOnce) {
+    const some = ops.slice(i, i + putsAtOnce)
+    spilled.ops.push(...(await Promise.all(some.map((op) => spillOne(visit, op, spilled.blobs, most)))))
+  }
+  if (crowded && travelBytes(spilled.ops) > travelLimit) throw tooLarge()
   return spilled
+}
+
+/** Bytes of one call's operations: the platform carries 32 MiB, and there is more to a call than these. */
+const travelLimit = 28 * 1024 * 1024
+/** What stays inline in a commit that would not fit in a call; a thousand of them do. */
+const crowdedBytes = 8 * 1024
+/** As many connections as one request may hold open. */
+const putsAtOnce = 6
+
+/** About what operations take on their way: a text with one character beyond Latin-1 takes two bytes for each. */
+function travelBytes(ops: readonly WireOperation[]): number {
+  let bytes = 0
+  for (const op of ops) {
+    const value = valueOf(op)
+    if (typeof value === 'string') bytes += textBytes(value)
+    for (const ref of op.from ?? []) bytes += textBytes(ref) + 8
+  }
+  return bytes
+}
+
+function textBytes(text: string): number {
+  return /[\u0100-\uffff]/.test(text) ? text.length * 2 : text.length
 }
 
 function checkTotal(ops: readonly Operation[]): void {
   let bytes = 0
-  for (const op of ops) bytes += Buffer.byteLength(largeValue(op) ?? '')
-  if (bytes <= limits.commitBytes) return
-  throw new Problem(
+  for (const op of ops) bytes += Buffer.byteLength(valueOf(op) ?? '')
+  if (bytes > limits.commitBytes) throw tooLarge()
+}
+
+function tooLarge(): Problem {
+  return new Problem(
     fail('too_large', `the values of one commit may have ${limits.commitBytes} bytes`, {
       limit: limits.commitBytes,
     }),
   )
 }
 
-async function spillOne(visit: Visit, op: Operation, blobs: NewBlob[]): Promise<WireOperation> {
+async function spillOne(
+  visit: Visit,
+  op: Operation,
+  blobs: NewBlob[],
+  most: number,
+): Promise<WireOperation> {
   const value = largeValue(op)
-  if (value === null || value.length * 3 <= limits.inlineBytes) return op
+  if (value === null || value.length * 3 <= most) return op
   const covered = op.op === 'log.append' ? eventValue(op) : value
-  const spilled = await spillValue(visit, value, covered, blobs)
+  const spilled = await spillValue(visit, value, covered, blobs, most)
   if (spilled === null) return op
   if (op.op === 'log.append') return { ...op, payload: spilled }
   if (op.op === 'state.set') return { ...op, value: spilled }
@@ -59,6 +94,7 @@ async function spillOne(visit: Visit, op: Operation, blobs: NewBlob[]): Promise<
 /**
  * Moves one value to R2 if it is large; null when it is not.
  *
+ * @param most bytes of a value that stays
  * @param covered what the value's digest covers: the value itself, or the event around it
  */
 export async function spillValue(
@@ -66,9 +102,10 @@ export async function spillValue(
   value: Canonical,
   covered: Canonical,
   blobs: NewBlob[],
+  most: number = limits.inlineBytes,
 ): Promise<Spilled | null> {
   const bytes = Buffer.from(value)
-  if (bytes.length <= limits.inlineBytes) return null
+  if (bytes.length <= most) return null
   const { c, who } = visit
   const blob = hex(hashes.sha256(bytes))
   const size = bytes.length
@@ -82,6 +119,24 @@ function largeValue(op: Operation): Canonical | null {
   if (op.op === 'log.append') return op.payload
   if (op.op === 'state.set') return op.value
   return null
+}
+
+/** Everything of an operation that counts as its value; what does not move must reach the object whole. */
+function valueOf(op: Operation): Canonical | undefined
+function valueOf(op: WireOperation): Value | undefined
+function valueOf(op: WireOperation): Value | undefined {
+  switch (op.op) {
+    case 'log.append':
+      return op.payload
+    case 'state.set':
+      return op.value
+    case 'state.patch':
+      return op.patch
+    case 'file.put':
+      return op.meta
+    default:
+      return undefined
+  }
 }
 
 /** JSON text from pieces: at once when all of it is here, streamed when some of it lies in R2. */

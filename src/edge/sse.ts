@@ -10,7 +10,9 @@ export function eventStream(socket: WebSocket | null, expiresAt: number | null):
   const encoder = new TextEncoder()
   let ping: ReturnType<typeof setInterval> | undefined
   let end: ReturnType<typeof setTimeout> | undefined
+  let over = false
   const stop = () => {
+    over = true
     clearInterval(ping)
     clearTimeout(end)
   }
@@ -27,6 +29,8 @@ export function eventStream(socket: WebSocket | null, expiresAt: number | null):
           }
         }
         const send = (text: string) => {
+          // What was on its way when the stream ended.
+          if (over) return
           if ((controller.desiredSize ?? 0) < -mostQueued) {
             socket.close(1000, 'too slow')
             return finish()

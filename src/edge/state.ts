@@ -11,7 +11,7 @@ import { callerOf } from './caller.ts'
 import type { EdgeContext, EdgeEnv } from './context.ts'
 import { restOfPath, sessionRoute, type Visit } from './door.ts'
 import { isKnown, readHeaders, replyPage } from './lists.ts'
-import { readAt, readCursor, readLimit, readQuery } from './query.ts'
+import { readAt, readLimit, readPlace, readQuery } from './query.ts'
 import { Problem, reply, replyEmpty, replyFailure, replyJson } from './reply.ts'
 import { fill, spill } from './spill.ts'
 
@@ -23,8 +23,7 @@ export function stateRoutes(app: Hono<EdgeEnv>): void {
     const page = await visit.stub.listEntries('state', {
       at: readAt(query),
       limit: readLimit(query),
-      cursor: readCursor(query, 'state', 'string'),
-      prefix: query.get('prefix') ?? '',
+      ...readPlace(query, 'state'),
       delimiter: null,
       within: null,
     })
@@ -107,7 +106,7 @@ export function preconditions(c: EdgeContext): Pick<WireOperation, 'match'> & { 
 }
 
 function keyOf(c: EdgeContext): string {
-  const key = restOfPath(c, '/state/')
+  const key = restOfPath(c, 'state')
   const problem = keyProblem(key)
   if (problem !== null) throw new Problem(fail('invalid', problem, { pointer: 'key' }))
   return key

@@ -168,21 +168,30 @@ class LossyNumber extends Error {
   }
 }
 
-/** True when the number is beyond a double, or an integer literal whose canonical form denotes another integer. */
+/**
+ * True when the number is beyond a double, or denotes an integer, however it is spelt, whose canonical form denotes another
+ * one. A fraction is as near as a double comes, but never nothing at all.
+ */
 function loses(source: string, value: number): boolean {
   if (!Number.isFinite(value)) return true
-  if (!/^-?\d{16,}$/.test(source)) return false
-  // Longer than any double: never exact enough to be worth the big arithmetic.
-  if (source.length > 400) return true
-  return BigInt(source) !== BigInt(expand(String(value)))
+  // So short, and with no exponent, a number is always kept.
+  if (source.length < 16 && !/[eE]/.test(source)) return false
+  const written = decimal(source)
+  if (value === 0) return written.digits !== ''
+  if (written.exponent < 0) return false
+  const kept = decimal(String(value))
+  return written.digits !== kept.digits || written.exponent !== kept.exponent
 }
 
-/** `1.5e+21` written out as digits. */
-function expand(number: string): string {
-  const match = /^(-?)(\d)(?:\.(\d+))?e\+(\d+)$/.exec(number)
-  if (!match) return number
-  const [, sign = '', head = '', fraction = '', exponent = '0'] = match
-  return sign + head + fraction.padEnd(Number(exponent), '0')
+/** The significant digits of a number as text, and the power of ten that the last of them stands for. */
+function decimal(number: string): { digits: string; exponent: number } {
+  const [, whole = '', fraction = '', power = '0'] =
+    /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? []
+  const all = (whole + fraction).replace(/^0+/, '')
+  // Not /0+$/, which is quadratic in zeros that other digits follow.
+  let end = all.length
+  while (all[end - 1] === '0') end--
+  return { digits: all.slice(0, end), exponent: Number(power) - fraction.length + all.length - end }
 }
 
 /** Finds the first lossy number again by walking with a path; only ever runs once, for the error. */
@@ -206,13 +215,14 @@ function pathTo(text: string, lossy: LossyNumber): (string | number)[] {
       value !== null &&
       Object.values(value).includes(found)
     ) {
-      if (key !== '') path.unshift(step(this, key))
+      path.unshift(step(this, key))
       return found
     }
     return value
   }
   JSON.parse(text, reviver as (key: string, value: unknown) => unknown)
-  return (path ?? []).filter((s) => s !== '')
+  // The whole text hangs in a holder of its own, under the empty key.
+  return (path ?? []).slice(1)
 }
 
 function step(holder: unknown, key: string): string | number {

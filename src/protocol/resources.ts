@@ -9,8 +9,15 @@ import { fleetName, seq, sessionId, sha256, text, version } from './values.ts'
 // Sessions
 
 const title = text(limits.titleChars)
-const labels = z
-  .record(text(limits.labelChars).min(1), text(limits.labelChars))
+/** zod's records drop a member called `__proto__` without a word; here it is refused. */
+const noProto = z
+  .custom<object>(
+    (labels) => typeof labels !== 'object' || labels === null || !Object.hasOwn(labels, '__proto__'),
+    'a label cannot be called __proto__',
+  )
+  .meta({ description: 'Any names and texts' })
+const labels = noProto
+  .pipe(z.record(text(limits.labelChars).min(1), text(limits.labelChars)))
   .refine((record) => Object.keys(record).length <= limits.labels, `at most ${limits.labels} labels`)
 const expiresIn = z.int().min(1).max(limits.expiresSeconds)
 
@@ -27,7 +34,10 @@ export type SessionCreate = z.output<typeof sessionCreate>
 /** RFC 7396: null takes a member away. */
 export const sessionPatch = z.strictObject({
   title: title.nullable().optional(),
-  labels: z.record(text(limits.labelChars).min(1), text(limits.labelChars).nullable()).nullable().optional(),
+  labels: noProto
+    .pipe(z.record(text(limits.labelChars).min(1), text(limits.labelChars).nullable()))
+    .nullable()
+    .optional(),
   expires_in: expiresIn.nullable().optional(),
   retention: z
     .strictObject({

@@ -58,10 +58,30 @@ export const timestamp = z.iso.datetime({ offset: true })
 
 export const ref = z.string().refine((s) => s.isWellFormed() && parseRef(s) !== null, 'not a reference')
 
-/** RFC 6901 pointer of the first issue, for `pointer` in a problem. */
-export function issuePointer(error: z.ZodError): string {
-  const issue = error.issues[0]
-  if (issue === undefined) return ''
-  const path = issue.code === 'unrecognized_keys' ? [...issue.path, ...issue.keys.slice(0, 1)] : issue.path
-  return pointer(path)
+/** The first thing that is wrong: what to say of it, and the RFC 6901 pointer to it. */
+export function firstIssue(error: z.ZodError): { message: string; pointer: string; limit?: number } {
+  const [issue] = error.issues
+  return issue === undefined ? { message: 'not well-formed', pointer: '' } : told(issue, [])
+}
+
+type Issue = z.core.$ZodIssue
+
+function told(issue: Issue, above: PropertyKey[]): { message: string; pointer: string; limit?: number } {
+  const path = [...above, ...issue.path]
+  if (issue.code === 'invalid_union') {
+    const [inner] = likeliest(issue.errors)
+    if (inner !== undefined) return told(inner, path)
+  }
+  if (issue.code === 'unrecognized_keys') path.push(...issue.keys.slice(0, 1))
+  const limit: unknown = issue.code === 'custom' ? issue.params?.limit : undefined
+  const { message } = issue
+  return { message, pointer: pointer(path), ...(typeof limit === 'number' ? { limit } : {}) }
+}
+
+/** Of the shapes a value may have, the one its author meant: one that knows all its members. */
+function likeliest(branches: readonly Issue[][]): Issue[] {
+  const knows = branches.filter(
+    (issues) => !issues.some(({ code, path }) => code === 'unrecognized_keys' && path.length === 0),
+  )
+  return knows.at(-1) ?? branches.at(-1) ?? []
 }

@@ -40,16 +40,22 @@ export function once<T extends object>(
   asked: Idempotency | undefined,
   act: () => Outcome<T>,
 ): Outcome<T> {
-  return world.storage.transactionSync(() => {
-    const earlier = earlierAnswer<T>(world, asked)
-    if (earlier) return earlier
-    const outcome = act()
-    if (outcome.ok) {
-      const { ok: _, ...answer } = outcome
-      keepAnswer(world, asked, answer, Date.now())
-    }
-    return outcome
-  })
+  try {
+    return world.storage.transactionSync(() => {
+      const earlier = earlierAnswer<T>(world, asked)
+      if (earlier) return earlier
+      const outcome = act()
+      if (outcome.ok) {
+        const { ok: _, ...answer } = outcome
+        keepAnswer(world, asked, answer, Date.now())
+      }
+      return outcome
+    })
+  } catch (error) {
+    // The rows are as before; what was cached of them must be too.
+    world.reload()
+    throw error
+  }
 }
 
 /** Removes answers nobody will ask for again, a bounded number at a time. */

@@ -77,6 +77,12 @@ export function renew(world: World, token: string, ttl: number | undefined): Out
   return { ok: true, epoch: lease.epoch, token, expires_at: rfc3339(expires_at) }
 }
 
+/** A new term for the holder of a write that is no commit. */
+export function prolong(world: World): void {
+  const { lease } = world
+  world.saveLease({ ...lease, expires_at: Math.max(leaseEnd(world), Date.now() + lease.ttl * 1000) })
+}
+
 export function release(world: World, token: string): Outcome<object> {
   const admitted = admit(world, token)
   if ('code' in admitted) return admitted

@@ -6,7 +6,7 @@ import type { Env } from '../env.ts'
 import { type Failure, fail } from '../protocol/errors.ts'
 import { forgetAnswers } from './answers.ts'
 import { Bytes } from './bytes.ts'
-import { admit } from './lease.ts'
+import { admit, prolong } from './lease.ts'
 import { deliver, outboxHolds, withdraw } from './outbox.ts'
 import type { Caller } from './rpc.ts'
 import { NewerSchema } from './schema.ts'
@@ -16,6 +16,7 @@ import { World } from './world.ts'
 
 /** Milliseconds between a write and its way to the catalog, so that a burst travels as one. */
 const projectionDelay = 100
+const newerSchemaDelay = 60_000
 const retryDelays = [1_000, 2_000, 5_000, 15_000, 30_000]
 
 export abstract class SessionObject extends DurableObject<Env> {
@@ -26,7 +27,6 @@ export abstract class SessionObject extends DurableObject<Env> {
   protected readonly forks: Forks | null
   #alarmSet = false
   #failures = 0
-  #tidied = Date.now()
 
   constructor(context: DurableObjectState, env: Env) {
     super(context, env)
@@ -39,7 +39,9 @@ export abstract class SessionObject extends DurableObject<Env> {
   override async alarm(): Promise<void> {
     const world = this.world
     this.#alarmSet = false
-    if (!world || world.state === 'new') return
+    // Whoever wrote this object knows what to do; a dropped alarm would leave its outbox full.
+    if (!world) return this.ctx.storage.setAlarm(Date.now() + newerSchemaDelay)
+    if (world.state === 'new') return
     if (world.state === 'deleted') return this.#depart(world)
     const { expires_at } = world.identity
     if (expires_at !== null && expires_at <= Date.now()) {
@@ -54,11 +56,12 @@ export abstract class SessionObject extends DurableObject<Env> {
     await this.#rearm(delivery)
   }
 
-  /** Forgets old answers, at most once an hour: finding them reads all there are. */
+  /** Forgets old answers, at most once an hour: finding them reads all there are. Its row outlives an object that sleeps. */
   #tidy(world: World): void {
     const now = Date.now()
-    if (now - this.#tidied < 3_600_000) return
-    if (!forgetAnswers(world, now)) this.#tidied = now
+    const tidied = Number(world.meta('tidied') ?? world.identity.created_at)
+    if (now - tidied < 3_600_000) return
+    if (!forgetAnswers(world, now)) world.setMeta('tidied', String(now))
   }
 
   /** A parent that does not answer makes the child late, no more. */
@@ -139,14 +142,17 @@ export abstract class SessionObject extends DurableObject<Env> {
   /** The same for what needs none of a parent's rows. */
   protected async atOnce<T>(act: (world: World) => T | Promise<T>): Promise<T | Failure> {
     const { world } = this
-    return world ? (world.closed() ?? act(world)) : newerSchema()
+    if (!world) return newerSchema()
+    return world.closed() ?? spokenOf(world, await act(world))
   }
 
   /** A write that makes no version still needs the lease. */
   protected writing<T>(caller: Caller, act: (world: World) => T): Promise<T | Failure> {
     return this.with((world) => {
       const admitted = admit(world, caller.lease)
-      return 'code' in admitted ? admitted : act(world)
+      if ('code' in admitted) return admitted
+      if (admitted.held) prolong(world)
+      return act(world)
     })
   }
 
@@ -164,6 +170,13 @@ export abstract class SessionObject extends DurableObject<Env> {
     this.schedule()
     this.tail?.announce()
   }
+}
+
+/** Every answer about a session says of which version it speaks, a refusal too. */
+function spokenOf<T>(world: World, outcome: T): T {
+  if (typeof outcome !== 'object' || outcome === null || world.state !== 'live') return outcome
+  const refused = 'ok' in outcome && outcome.ok === false && !('head' in outcome)
+  return refused ? { ...outcome, head: world.head.version } : outcome
 }
 
 function openWorld(storage: DurableObjectStorage): World | null {

@@ -48,7 +48,8 @@ export async function deliver(world: World, catalog: D1Database): Promise<Delive
     const outcome = await project(catalog, batch)
     // The session may have been deleted while the catalog was writing.
     if (world.state !== 'live') return 'more'
-    if (!outcome.ok && outcome.code === 'gone') return 'done'
+    // A session that is here and not there: asked again, but ever less often.
+    if (!outcome.ok && outcome.code === 'gone') return 'failed'
     world.setMeta('projected', String(outcome.projected))
     if (outcome.ok) world.setMeta('row', mark)
     return outboxHolds(world) ? 'more' : 'done'

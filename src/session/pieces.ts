@@ -16,7 +16,10 @@ export function valuePiece({ text, blob, blob_key, size }: StoredValue): Piece |
   return text ?? (blob === null ? null : { blob, size, key: blob_key ?? null })
 }
 
-/** Pieces with neighbouring texts joined. */
+/** A text of so many characters stays apart: a single character beyond Latin-1 doubles what the text it is in takes to travel. */
+const ownPiece = 4096
+
+/** Pieces with neighbouring short texts joined. */
 export class Pieces {
   readonly list: Piece[] = []
   #text = ''
@@ -24,7 +27,7 @@ export class Pieces {
 
   add(...pieces: Piece[]): this {
     for (const piece of pieces) {
-      if (typeof piece === 'string') this.#text += piece
+      if (typeof piece === 'string' && piece.length < ownPiece) this.#text += piece
       else {
         this.#flush()
         this.list.push(piece)

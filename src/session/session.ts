@@ -6,7 +6,7 @@ import type { SessionPatch, SessionShown } from '../protocol/resources.ts'
 import { once } from './answers.ts'
 import { commit } from './commit.ts'
 import { listCommits, readCommit } from './history.ts'
-import { acquire, admit, release, renew } from './lease.ts'
+import { acquire, admit, prolong, release, renew } from './lease.ts'
 import { found, patchIdentity, show } from './lifecycle.ts'
 import { newerSchema } from './object.ts'
 import { listEntries, readEntry } from './read-entries.ts'
@@ -23,7 +23,7 @@ export class Session extends TimeMethods implements Rpc.SessionRpc {
     if (!world) return newerSchema()
     const founded = found(world, init, this.env.LARES_DIGEST_SECRET)
     if ('code' in founded) return founded
-    this.schedule()
+    if (founded.created) this.schedule()
     const answer = () => ({
       ok: true as const,
       ...founded,
@@ -48,6 +48,7 @@ export class Session extends TimeMethods implements Rpc.SessionRpc {
       return once<{ version: number; session: SessionShown }>(world, caller.idempotency, () => {
         const patched = patchIdentity(world, patch)
         if (!patched.ok) return patched
+        if (admitted.held) prolong(world)
         this.schedule()
         return { ok: true, version: world.head.version, session: show(world) }
       })

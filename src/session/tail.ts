@@ -10,7 +10,8 @@ import type { World } from './world.ts'
 
 /** What survives hibernation with a socket. */
 interface Attachment {
-  live: boolean
+  /** The last version it was told of while it catches up; null once it is live. */
+  seen: number | null
   /** Ids of the credential and of all above it: revoking one closes the socket. */
   chain: string[]
   /** Epoch milliseconds, or null. */
@@ -32,6 +33,11 @@ export class Tail {
     this.#context = context
     this.#world = world
     context.setWebSocketAutoResponse(new WebSocketRequestResponsePair('ping', 'pong'))
+    // Sockets outlive an object that is put to sleep, its timers do not: who was catching up goes on.
+    for (const socket of context.getWebSockets()) {
+      const { seen } = attached(socket)
+      if (seen !== null) setTimeout(() => this.#catchUp(socket, seen), 0)
+    }
   }
 
   /**
@@ -42,15 +48,20 @@ export class Tail {
   open(after: number | 'head' | null, chain: string[], expiresAt: number | null): Response {
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket]
     this.#context.acceptWebSocket(server)
-    attach(server, { live: false, chain, expires_at: expiresAt })
     const { version } = this.#world.head
     let seen = after === 'head' ? version : after
-    if (seen === null || seen > version) {
+    const lost = seen === null || seen > version
+    if (seen === null || seen > version) seen = version
+    attach(server, { seen, chain, expires_at: expiresAt })
+    if (lost) {
       server.send(`{"event":"gap","id":${version},"data":{"head":${version}}}`)
-      seen = version
     }
     this.#catchUp(server, seen)
-    return new Response(null, { status: 101, webSocket: client })
+    return new Response(null, {
+      status: 101,
+      webSocket: client,
+      headers: { 'lares-version': String(version) },
+    })
   }
 
   /** Tells every live socket of the newest commit. */
@@ -62,7 +73,7 @@ export class Tail {
     const message = this.#message(row)
     for (const socket of sockets) {
       const attachment = attached(socket)
-      if (attachment.live) deliver(socket, attachment, message)
+      if (attachment.seen === null) deliver(socket, attachment, message)
     }
   }
 
@@ -79,15 +90,16 @@ export class Tail {
   }
 
   #catchUp(socket: WebSocket, seen: number): void {
+    // The session may have ended since the last turn, and its sockets with it.
+    if (this.#world.closed()) return
     const rows = this.#rows(seen, commitsPerTurn)
     for (const row of rows) {
       if (!deliver(socket, attached(socket), this.#message(row))) return
     }
     const last = rows.at(-1)?.version ?? seen
-    if (last >= this.#world.head.version) {
-      attach(socket, { ...attached(socket), live: true })
-      return
-    }
+    const caughtUp = last >= this.#world.head.version
+    attach(socket, { ...attached(socket), seen: caughtUp ? null : last })
+    if (caughtUp) return
     // Another turn, so that a long past does not hold up the session's writers.
     setTimeout(() => this.#catchUp(socket, last), 0)
   }

@@ -38,7 +38,9 @@ function findVersion(world: World, at: NonNullable<At>): Outcome<{ version: numb
   }
   const first = sql.exec<{ at: number }>('SELECT at FROM commits ORDER BY version LIMIT 1').toArray()[0]
   const begun = Math.min(identity.created_at, first?.at ?? identity.created_at)
-  if (at.time > Date.now() || at.time < begun || (identity.floor > 0 && at.time < (first?.at ?? 0))) {
+  // A commit's own time is never the future, also when the clock has been set back since.
+  const now = Math.max(Date.now(), head.at)
+  if (at.time > now || at.time < begun || (identity.floor > 0 && at.time < (first?.at ?? 0))) {
     return fail('no_such_version', 'the session had no version at that time', { head: head.version })
   }
   return {

@@ -56,12 +56,22 @@ function transfer(
   const sources = tx.keys('file', prefix)
   if (move && overlaps(prefix, to))
     throw new Refusal('invalid', 'a folder cannot be moved into itself', { pointer: '/to' })
-  for (const source of sources) {
-    const entry = tx.get('file', source)
-    if (entry !== null) place(tx, entry, to + source.slice(prefix.length), move)
-  }
+  // A copy into what is being copied must not copy its own copies: everything is read before anything is written.
+  const entries = overlaps(prefix, to) ? readAll(tx, sources) : eachEntry(tx, sources)
+  for (const entry of entries) place(tx, entry, to + entry.key.slice(prefix.length), move)
   if (sources.length === 0) tx.untouched(`file:${prefix}`)
   return { result: { count: sources.length } }
+}
+
+function* eachEntry(tx: Transaction, paths: readonly string[]): Generator<Entry> {
+  for (const path of paths) {
+    const entry = tx.get('file', path)
+    if (entry !== null) yield entry
+  }
+}
+
+function readAll(tx: Transaction, paths: readonly string[]): Entry[] {
+  return [...eachEntry(tx, paths)]
 }
 
 function overlaps(prefix: string, to: string): boolean {
