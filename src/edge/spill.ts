@@ -24,7 +24,7 @@ export interface SpilledOps {
 /** The operations with every large value in R2, under its SHA-256. */
 export async function spill(visit: Visit, ops: readonly Operation[]): Promise<SpilledOps> {
   let total = 0
-  for (const op of ops) total += valueOf(op)?.length ?? 0
+  for (const op of ops) total += carried(op)?.length ?? 0
   // A text of n UTF-16 units has n to 3n bytes: most commits need no count.
   if (total * 3 > limits.commitBytes) checkTotal(ops)
   const crowded = travelBytes(ops) > travelLimit
@@ -50,7 +50,7 @@ const putsAtOnce = 6
 function travelBytes(ops: readonly WireOperation[]): number {
   let bytes = 0
   for (const op of ops) {
-    const value = valueOf(op)
+    const value = carried(op)
     if (typeof value === 'string') bytes += textBytes(value)
     for (const ref of op.from ?? []) bytes += textBytes(ref) + 8
   }
@@ -63,7 +63,7 @@ function textBytes(text: string): number {
 
 function checkTotal(ops: readonly Operation[]): void {
   let bytes = 0
-  for (const op of ops) bytes += Buffer.byteLength(valueOf(op) ?? '')
+  for (const op of ops) bytes += Buffer.byteLength(carried(op) ?? '')
   if (bytes > limits.commitBytes) throw tooLarge()
 }
 
@@ -75,12 +75,7 @@ function tooLarge(): Problem {
   )
 }
 
-async function spillOne(
-  visit: Visit,
-  op: Operation,
-  blobs: NewBlob[],
-  most: number,
-): Promise<WireOperation> {
+async function spillOne(visit: Visit, op: Operation, blobs: NewBlob[], most: number): Promise<WireOperation> {
   const value = largeValue(op)
   if (value === null || value.length * 3 <= most) return op
   const covered = op.op === 'log.append' ? eventValue(op) : value
@@ -122,9 +117,9 @@ function largeValue(op: Operation): Canonical | null {
 }
 
 /** Everything of an operation that counts as its value; what does not move must reach the object whole. */
-function valueOf(op: Operation): Canonical | undefined
-function valueOf(op: WireOperation): Value | undefined
-function valueOf(op: WireOperation): Value | undefined {
+function carried(op: Operation): Canonical | undefined
+function carried(op: WireOperation): Value | undefined
+function carried(op: WireOperation): Value | undefined {
   switch (op.op) {
     case 'log.append':
       return op.payload
