@@ -7,8 +7,7 @@ export type FileSource = string | Uint8Array | ArrayBuffer | Blob | ReadableStre
 export type Bytes = Uint8Array<ArrayBuffer>
 
 /**
- * All bytes of a source, in memory: a retry must send the same again, and the hash comes before the bytes. Content of the
- * size the edge takes in one request (16 MiB) is what this is for.
+ * All bytes of a source, in memory: a retry must send the same again, and the hash comes before the bytes.
  *
  * @throws {TypeError} a string that holds a lone surrogate: UTF-8 cannot keep it
  */

@@ -1,4 +1,4 @@
-// Files: paths and bytes. Content goes through the edge in one request here, up to 16 MiB.
+// Files: paths and bytes. Content goes through the edge in one request, and is held in memory meanwhile.
 
 import { collect, contentDigest, type FileSource, sha256, typeOf } from './bytes.ts'
 import { commit } from './commits.ts'

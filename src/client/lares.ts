@@ -46,7 +46,11 @@ export class Lares {
     this.sessions = new Sessions(this.#transport)
   }
 
-  /** A session's handle. Sends nothing. */
+  /**
+   * A session's handle. Sends nothing.
+   *
+   * @throws {LaresError} `invalid`: no session can have this id
+   */
   session(id: string): Session {
     return new Session(new Scope({ transport: this.#transport, session: id }))
   }

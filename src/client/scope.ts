@@ -1,10 +1,12 @@
 // Whose requests these are: one session, at one point of its history or at its head, with or without a lease. Every part
 // of a session's handle (log, state, files …) speaks through its scope.
 
+import { sessionIdPattern } from '../protocol/names.ts'
+import { invalid } from './errors.ts'
 import { numberIn } from './headers.ts'
 import { encodeJson } from './json.ts'
 import { List, type Page, type PageOptions } from './list.ts'
-import { type At, encodePath, type Query } from './paths.ts'
+import type { At, Query } from './paths.ts'
 import type { Call, Transport } from './transport.ts'
 
 /** What every read takes. */
@@ -40,7 +42,9 @@ export class Scope {
     this.session = session
     this.at = at
     this.lease = lease
-    this.#base = `/v1/sessions/${encodePath(session)}`
+    // Not only encoded: an id with a slash in it would speak to something else.
+    if (!sessionIdPattern.test(session)) throw invalid(`${JSON.stringify(session)} is not a session id`)
+    this.#base = `/v1/sessions/${encodeURIComponent(session)}`
   }
 
   with(change: { at?: At; lease?: string }): Scope {

@@ -42,3 +42,11 @@ test('a point in time is sent as RFC 3339, a version as a number, a snapshot by 
   for (const at of [new Date(1_000), 0, 'snap:before']) await session.at(at).log.list().page()
   expect(asked.map((one) => one.query.at)).toEqual(['1970-01-01T00:00:01.000Z', '0', 'snap:before'])
 })
+
+test('I3: an id that would speak to something else makes no handle', () => {
+  const { lares } = fake([])
+  for (const id of ['', '..', 's/state/k', 's?x', 's#x', 'a b', '%2e', 'x'.repeat(129), 'é']) {
+    expect(() => lares.session(id), id).toThrow('is not a session id')
+  }
+  expect(lares.session('a.b_c:d@e-f').id).toBe('a.b_c:d@e-f')
+})

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Lares, type TailItem } from '../../src/client/index.ts'
+import { Lares } from '../../src/client/index.ts'
 import { type Edge, startEdge } from '../support/edge.ts'
 
 const data = mkdtempSync(join(tmpdir(), 'lares-tail-'))
@@ -47,9 +47,7 @@ test('each commit is delivered once and in order, while the edge is killed again
 
 test('a commit comes with what it changed', async () => {
   const session = await lares.sessions.create('changes')
-  const first = next(session.tail())
-  // The tail asks where the world is before it listens; what comes after that is not missed.
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  const tail = session.tail({ after: 0 })
   const { digest } = await session.commit(
     (tx) => {
       tx.log.append({ type: 'note', payload: { n: 1 } })
@@ -57,7 +55,7 @@ test('a commit comes with what it changed', async () => {
     },
     { message: 'm' },
   )
-  expect(await first).toMatchObject({
+  expect((await tail.next()).value).toMatchObject({
     event: 'commit',
     version: 1,
     message: 'm',
@@ -67,6 +65,31 @@ test('a commit comes with what it changed', async () => {
       { op: 'state.set', ref: 'state:k', value: null },
     ],
   })
+  await tail.return()
+})
+
+test('told no version, it begins at the one the world has, and misses nothing from there on', async () => {
+  const session = await lares.sessions.create('from-now')
+  await session.state.set('k', 'before')
+  let known: () => void = () => undefined
+  const toldHead = new Promise<void>((resolve) => {
+    known = resolve
+  })
+  const watched = new Lares({
+    url: edge.url,
+    token: edge.key,
+    fetch: async (input, init) => {
+      const response = await fetch(input, init)
+      known()
+      return response
+    },
+  })
+  const tail = watched.session('from-now').tail()
+  const first = tail.next()
+  await toldHead
+  await session.state.set('k', 'after')
+  expect((await first).value).toMatchObject({ version: 2, ops: [{ value: 'after' }] })
+  await tail.return()
 })
 
 test('J2: a version the world never had is told as a gap, and what follows is delivered', async () => {
@@ -88,8 +111,3 @@ test('J1: the end of a session ends its tail', async () => {
   await session.delete()
   await expect(rest).rejects.toMatchObject({ code: 'gone' })
 })
-
-async function next(tail: AsyncGenerator<TailItem, void, undefined>): Promise<TailItem | undefined> {
-  for await (const item of tail) return item
-  return undefined
-}

@@ -1,5 +1,4 @@
-// Recomputes a session's chain of digests from what the edge serves, with nothing of ours but the rules: salted value digests,
-// then a commit's header and changes over the digest before it.
+// Recomputes a session's chain of digests from what the edge serves, with nothing of ours but the rules in docs/digests.md.
 
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
@@ -13,6 +12,7 @@ export async function chainProblems(session: Session): Promise<string[]> {
   for (let v = 1; v <= version; v++) {
     const commit = await session.commits.get(v)
     if (commit.version !== v) problems.push(`version ${v} calls itself ${commit.version}`)
+    if (commit.previous !== previous) problems.push(`the link of version ${v} to the one before`)
     for (const { ref, digest, salt, value } of commit.ops) {
       if (digest !== null && sha256(Buffer.from(salt ?? '', 'hex'), line(value)) !== digest) {
         problems.push(`the value of ${ref} at version ${v}`)

@@ -17,11 +17,11 @@ afterAll(async () => {
 })
 
 function start(session: string, options: { delay: number; holder: string }): Player {
-  return play({ url: edge.url, key: edge.key, file, session, ttl: 1, acks: acksFile(), ...options })
+  return play({ url: edge.url, key: edge.key, file, session, ttl: 3, acks: acksFile(), ...options })
 }
 
 test('a harness that wakes up after another has finished is fenced, and writes nothing', async () => {
-  const sleeper = start('slept', { delay: 300, holder: 'sleeper' })
+  const sleeper = start('slept', { delay: 500, holder: 'sleeper' })
   expect(await sleeper.said('step 2/'), sleeper.output()).toBe(true)
   sleeper.signal('SIGSTOP')
 
@@ -39,7 +39,7 @@ test('a harness that wakes up after another has finished is fenced, and writes n
 })
 
 test('a harness that wakes up while another holds the lease is fenced, and does not disturb it', async () => {
-  const sleeper = start('overtaken', { delay: 300, holder: 'sleeper' })
+  const sleeper = start('overtaken', { delay: 500, holder: 'sleeper' })
   expect(await sleeper.said('step 2/'), sleeper.output()).toBe(true)
   sleeper.signal('SIGSTOP')
 
@@ -53,15 +53,16 @@ test('a harness that wakes up while another holds the lease is fenced, and does 
   expect(world.log).toHaveLength(27)
 })
 
-test('a second harness waits for a lease that is held, and finds the work done', async () => {
-  const first = start('shared', { delay: 100, holder: 'first' })
-  expect(await first.said('step 1/'), first.output()).toBe(true)
-  const second = start('shared', { delay: 0, holder: 'second' })
-  expect(await second.said('waiting for the lease: held by "first"'), second.output()).toBe(true)
-  expect(await first.exit, first.output()).toBe(0)
-  expect(await second.exit, second.output()).toBe(0)
-  expect(second.output()).not.toContain('step 1/')
-  expect((await readWorld(sessionOf(edge, 'shared'))).version).toBe(9)
+test('a harness waits for a lease that is held, and begins as soon as it is given back', async () => {
+  const session = sessionOf(edge, 'shared')
+  await session.ensure()
+  const lease = await session.lease({ holder: 'someone', ttl: 600 })
+  const player = start('shared', { delay: 0, holder: 'patient' })
+  expect(await player.said('waiting for the lease: held by "someone"'), player.output()).toBe(true)
+  expect((await session.get()).version).toBe(0)
+  await lease.release()
+  expect(await player.exit, player.output()).toBe(0)
+  expect((await session.get()).version).toBe(9)
 })
 
 test('a harness that is started again when all is done has nothing to do', async () => {
