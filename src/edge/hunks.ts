@@ -4,8 +4,7 @@ import { structuredPatch } from 'diff'
 import type { Env } from '../env.ts'
 import { readText } from '../media/text.ts'
 import type { FoundBlob } from '../session/blob-rpc.ts'
-import type { Piece } from '../session/rpc.ts'
-import type { DiffItem } from '../session/time/diff.ts'
+import type { DiffItem, Piece } from '../session/rpc.ts'
 
 /** Where a blob lies, of those the sessions compared hold. */
 export type Find = (sha256: string) => Promise<FoundBlob | null>

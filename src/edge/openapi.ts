@@ -15,6 +15,7 @@ import { service } from './openapi/service.ts'
 import { sessions } from './openapi/sessions.ts'
 import { sharedHeaders } from './openapi/shared.ts'
 import { state } from './openapi/state.ts'
+import { time } from './openapi/time.ts'
 
 /** Every resource, in the order in which a reader meets them. */
 export const sections: readonly Section[] = [
@@ -24,6 +25,7 @@ export const sections: readonly Section[] = [
   state,
   files,
   blobs,
+  time,
   lease,
   fleet,
   service,

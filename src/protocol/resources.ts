@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { type ErrorCode, errors } from './errors.ts'
 import { limits } from './limits.ts'
 import { commitBody, eventFields, fileMode, lane, withCall } from './ops.ts'
+import { conflictShown } from './time.ts'
 import { fleetName, seq, sessionId, sha256, text, version } from './values.ts'
 
 // Sessions
@@ -162,12 +163,13 @@ export const eventShown = z
     key: z.string().optional(),
     parent: seq.optional(),
     from: z.array(z.string()).optional(),
+    origin: z.object({ session: sessionId, seq }).optional().meta({ description: 'Where a merge found it' }),
     corrupt,
   })
   .meta({ id: 'Event' })
 
 export const eventAppended = eventShown
-  .omit({ payload: true, from: true, corrupt: true })
+  .omit({ payload: true, from: true, origin: true, corrupt: true })
   .meta({ id: 'EventAppended' })
 
 export const logAppended = z
@@ -257,6 +259,10 @@ export const problem = z
     limit: z.int().optional().meta({ description: 'The limit that was passed' }),
     seq: seq.optional().meta({ description: 'The event that already has the correlation key' }),
     retry_after: z.int().optional().meta({ description: 'Seconds to wait before trying again' }),
+    conflicts: z
+      .array(conflictShown)
+      .optional()
+      .meta({ description: 'What both sides of a merge changed: digests, null for absent' }),
   })
   .meta({ id: 'Problem' })
 

@@ -99,5 +99,5 @@ export const conflictShown = z.object({
 })
 
 export const mergedShown = z
-  .object({ version, applied: z.int(), conflicts: z.array(conflictShown) })
+  .object({ version, at: time, digest: hex, applied: z.int(), conflicts: z.array(conflictShown) })
   .meta({ id: 'Merged' })

@@ -134,6 +134,40 @@ describe('each answer is as described', () => {
     await tour.go('delete', `${world}/uploads/${another}`, {}, 204)
   })
 
+  it('of time', async () => {
+    await tour.go('put', `${world}/state/story`, { body: 'one\ntwo\n' }, 201)
+    const { version } = await tour.go('get', world, {}, 200)
+    await tour.go('post', `${world}/snapshots`, { body: { name: 'v1' } }, 201)
+    await tour.go('post', `${world}/snapshots`, { body: { name: 'v1' } }, 409)
+    await tour.go('get', `${world}/snapshots`, {}, 200)
+    await tour.go('get', `${world}/snapshots/v1`, {}, 200)
+    await tour.go('get', `${world}/snapshots/none`, {}, 404)
+    await tour.go('get', `${world}/snapshots/v1/objects`, {}, 200)
+    await tour.go('post', `${world}/forks`, { body: { session: 'branch', at: 'snap:v1' } }, 201)
+    await tour.go('post', `${world}/forks`, { body: { session: 'branch' } }, 409)
+    const branch = '/v1/sessions/branch'
+    await tour.go('put', `${branch}/state/story`, { body: 'one\nthree\n' }, 200)
+    await tour.go('put', `${branch}/state/new`, { body: 1 }, 201)
+    await tour.go('post', `${branch}/log`, { body: { payload: 'from the branch' } }, 201)
+    await tour.go('get', `${branch}/diff?from=snap:none`, {}, 404)
+    await tour.go('get', `${branch}/diff?from=${version}`, {}, 200)
+    await tour.go('get', `${world}/diff?with=branch`, {}, 200)
+    await tour.go('put', `${world}/state/story`, { body: 'one\nfour\n' }, 200)
+    await tour.go('post', `${world}/merge`, { body: { from: 'branch' } }, 409)
+    await tour.go(
+      'post',
+      `${world}/merge`,
+      { body: { from: 'branch', strategy: 'theirs', dry_run: true } },
+      200,
+    )
+    await tour.go('post', `${world}/merge`, { body: { from: 'branch', strategy: 'theirs' } }, 201)
+    await tour.go('get', `${world}/log?limit=1000`, {}, 200)
+    await tour.go('post', `${world}/revert`, { body: { to: version } }, 201)
+    await tour.go('post', `${world}/revert`, { body: { to: 1000 } }, 404)
+    await tour.go('get', `${world}/log?view=all&limit=1000`, {}, 200)
+    await tour.go('delete', `${world}/snapshots/v1`, {}, 204)
+  })
+
   it('of leases', async () => {
     const lease = { holder: 'tour', ttl: 60 }
     const { token } = await tour.go('post', `${world}/lease`, { body: lease }, 201)

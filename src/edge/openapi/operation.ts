@@ -53,7 +53,7 @@ function operationId({ method, path }: Route): string {
   const words = path
     .replace(/^\/(v1\/)?/, '')
     .replace(/sessions\/\{session\}/, 'session')
-    .replace(/\/\{(key|path|seq|version|sha256|id|fleet|upload|part)\}/g, '/one')
+    .replace(/\/\{\w+\}/g, '/one')
     .split(/[^A-Za-z0-9]+/)
   return [method, ...words].filter((word) => word !== '').join('_')
 }

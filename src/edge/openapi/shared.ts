@@ -17,6 +17,7 @@ export const pathParameters: Readonly<Record<string, { text: string; schema: obj
     text: 'SHA-256 of the bytes, lowercase hex',
     schema: { ...text, pattern: sha256Pattern.source },
   },
+  name: { text: 'The snapshot’s name', schema: text },
   upload: { text: 'The id it was begun with', schema: text },
   part: { text: 'Which part, from 1', schema: { type: 'integer', minimum: 1, maximum: limits.parts } },
   key: {
