@@ -2,12 +2,11 @@
 
 import type { Hono } from 'hono'
 import { z } from 'zod'
-import type { Principal } from '../auth/principal.ts'
-import { can } from '../auth/scopes.ts'
 import { fail } from '../protocol/errors.ts'
 import { limits } from '../protocol/limits.ts'
 import { sha256Pattern } from '../protocol/names.ts'
 import { sha256 } from '../protocol/values.ts'
+import { storeArchive } from './blob-archive.ts'
 import { readBody } from './body.ts'
 import { callerOf } from './caller.ts'
 import type { EdgeContext, EdgeEnv } from './context.ts'
@@ -16,7 +15,7 @@ import { isKnown } from './lists.ts'
 import { readQuery } from './query.ts'
 import { Problem, replyEmpty, replyFailure, replyJson } from './reply.ts'
 import { serve } from './serve.ts'
-import { storeBody } from './store-blob.ts'
+import { requireUpload, storeBody } from './store-blob.ts'
 
 export const missingBody = z.strictObject({ digests: z.array(sha256).max(limits.digestsPerCall) })
 
@@ -42,6 +41,8 @@ export function blobRoutes(app: Hono<EdgeEnv>): void {
     return replyJson(c, { missing: answer.missing }, { version: answer.version })
   })
 
+  sessionRoute(app, 'post', '/blobs', 'any', storeArchive)
+
   sessionRoute(app, 'get', '/blobs/:sha256', 'read', async ({ c, who, stub }) => {
     readQuery(c, [])
     const named = digestOf(c)
@@ -59,12 +60,6 @@ export function blobRoutes(app: Hono<EdgeEnv>): void {
       'accept-ranges': 'bytes',
     })
   })
-}
-
-/** Bytes without a name may come from whoever may write something that names them. */
-export function requireUpload(who: Principal): void {
-  if (can(who, 'write') || who.scopes.some((scope) => scope.startsWith('files:'))) return
-  throw new Problem(fail('forbidden', 'this needs the scope write, or files:PREFIX'))
 }
 
 function digestOf(c: EdgeContext): string {

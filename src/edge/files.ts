@@ -12,11 +12,12 @@ import { callerOf } from './caller.ts'
 import type { EdgeContext, EdgeEnv } from './context.ts'
 import { restOfPath, sessionRoute, type Visit } from './door.ts'
 import { isKnown, readHeaders, replyPage } from './lists.ts'
-import { invalid, readAt, readLimit, readPlace, readQuery } from './query.ts'
+import { invalid, readAt, readChoice, readLimit, readPlace, readQuery } from './query.ts'
 import { Problem, replyEmpty, replyFailure, replyJson } from './reply.ts'
 import { serve } from './serve.ts'
 import { preconditions } from './state.ts'
 import { storeBody } from './store-blob.ts'
+import { replyTree } from './tree.ts'
 
 export function fileRoutes(app: Hono<EdgeEnv>): void {
   sessionRoute(app, 'get', '/files', 'any', list)
@@ -38,11 +39,16 @@ export function fileRoutes(app: Hono<EdgeEnv>): void {
 
 async function list(visit: Visit): Promise<Response> {
   const { c, who, stub } = visit
-  const query = readQuery(c, ['prefix', 'delimiter', 'at', 'limit', 'cursor'])
+  const query = readQuery(c, ['prefix', 'delimiter', 'at', 'limit', 'cursor', 'format'])
   const delimiter = query.get('delimiter') || null
   if (delimiter !== null && delimiter !== '/') throw invalid('the delimiter is /', 'delimiter')
   const within = fileListPrefixes(who)
   if (within?.length === 0) throw new Problem(fail('forbidden', 'this needs the scope read, or files:PREFIX'))
+  if (readChoice(query, 'format', ['json', 'tar'] as const, 'json') === 'tar') {
+    for (const name of ['delimiter', 'limit', 'cursor'])
+      if (query.has(name)) throw invalid(`an archive takes no ${name}`, name)
+    return replyTree(visit, { at: readAt(query), prefix: query.get('prefix') ?? '', within })
+  }
   const page = await stub.listEntries('file', {
     at: readAt(query),
     limit: readLimit(query),

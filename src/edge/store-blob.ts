@@ -2,6 +2,8 @@
 // What comes back goes into the commit.
 
 import { ulid } from 'ulid'
+import type { Principal } from '../auth/principal.ts'
+import { can } from '../auth/scopes.ts'
 import { hashes, hex } from '../crypto.ts'
 import { declaredDigest } from '../media/digest.ts'
 import { holdObject, noteStored } from '../media/hold.ts'
@@ -23,6 +25,12 @@ import type { NewBlob } from '../session/blob-rpc.ts'
 import { callerOf } from './caller.ts'
 import type { Visit } from './door.ts'
 import { Problem } from './reply.ts'
+
+/** Bytes without a name may come from whoever may write something that names them. */
+export function requireUpload(who: Principal): void {
+  if (can(who, 'write') || who.scopes.some((scope) => scope.startsWith('files:'))) return
+  throw new Problem(fail('forbidden', 'this needs the scope write, or files:PREFIX'))
+}
 
 /**
  * Stores the request's body as a blob.
@@ -101,7 +109,7 @@ async function storeStream(
 }
 
 /** The digest is known beforehand: straight to its own key, and R2 does the verifying. */
-async function storeClaimed(
+export async function storeClaimed(
   { c, who, session }: Visit,
   source: Source,
   length: number,

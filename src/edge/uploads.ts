@@ -13,14 +13,13 @@ import { limits } from '../protocol/limits.ts'
 import { sha256Pattern } from '../protocol/names.ts'
 import { parseWhole } from '../protocol/paging.ts'
 import type { UploadPart, UploadShown } from '../session/blob-rpc.ts'
-import { requireUpload } from './blobs.ts'
 import { readBody, readBytes, readOptionalBody } from './body.ts'
 import { callerOf } from './caller.ts'
 import type { EdgeContext, EdgeEnv } from './context.ts'
 import { sessionRoute, type Visit } from './door.ts'
 import { readQuery } from './query.ts'
 import { Problem, replyEmpty, replyFailure, replyJson } from './reply.ts'
-import { adopt } from './store-blob.ts'
+import { adopt, requireUpload } from './store-blob.ts'
 
 export const uploadBody = z.strictObject({ size: z.int().min(1).max(limits.blobBytes).optional() })
 export const uploadCompleteBody = z.strictObject({

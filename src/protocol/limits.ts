@@ -26,6 +26,8 @@ export const limits = {
   inlineBlobBytes: 32 * KiB,
   /** A blob of an archive up to this shares an object in R2 with others. */
   packedBlobBytes: 256 * KiB,
+  /** Blobs of one archive. */
+  archiveBlobs: 100_000,
   /** Bytes of one part of an upload, at least; all parts are equal but the last. */
   partBytes: 8 * MiB,
   /** Parts of one upload, and bytes of one blob: what R2 takes. */

@@ -1,7 +1,7 @@
 // The part of a Session's RPC surface that is about bytes: which blobs it holds and where they lie, and uploads in flight.
 
 import type { Outcome } from '../protocol/errors.ts'
-import type { Caller } from './rpc.ts'
+import type { At, Caller } from './rpc.ts'
 
 /** Where a blob's bytes are: with the session itself, or in R2. */
 export type Place = { bytes: Uint8Array } | { key: string; start: number }
@@ -55,7 +55,30 @@ export interface UploadShown {
   blob: { sha256: string; size: number } | null
 }
 
+/** A file of a tree, with its bytes or where they lie. */
+export interface TreeFile {
+  path: string
+  blob: string
+  size: number
+  type: string
+  mode: string
+  mtime: string | null
+  /** Null when they are lost. */
+  place: Place | null
+}
+
+export interface TreeQuery {
+  at: At
+  prefix: string
+  /** Only paths below one of these; null means all. */
+  within: readonly string[] | null
+  /** The last path of the page before. */
+  cursor: string | null
+}
+
 export interface BlobRpc {
+  /** Files with the places of their bytes, page by page in the order of their paths. */
+  listTree(query: TreeQuery): Promise<Outcome<{ version: number; files: TreeFile[]; next: string | null }>>
   holdBlobs(caller: Caller, blobs: NewBlob[]): Promise<Outcome<{ version: number }>>
   findBlob(sha256: string): Promise<Outcome<{ version: number } & FoundBlob>>
   /** Which of these the session does not hold. What it holds stays a day longer, so that it can be named now. */

@@ -1,9 +1,10 @@
 // The part of a Session's surface that deals in bytes: which blobs it holds, and uploads in flight.
 
 import { fail, type Outcome } from '../protocol/errors.ts'
-import type { BlobRpc, NewBlob, UploadPart, UploadShown } from './blob-rpc.ts'
+import type { BlobRpc, NewBlob, TreeQuery, UploadPart, UploadShown } from './blob-rpc.ts'
 import { findBlob, holdBlobs, locateBlobs, missingBlobs, unneededKeys } from './blobs.ts'
 import { newerSchema, SessionObject } from './object.ts'
+import { listTree } from './read-entries.ts'
 import type * as Rpc from './rpc.ts'
 import { abortUpload, addPart, beginUpload, readUpload, sealUpload } from './uploads.ts'
 
@@ -50,6 +51,10 @@ export abstract class ByteMethods extends SessionObject implements BlobRpc {
       if (!found) return fail('not_found', 'this session does not hold this blob')
       return { ok: true as const, version: world.head.version, ...found }
     })
+  }
+
+  async listTree(query: TreeQuery) {
+    return this.with((world) => listTree(world, query))
   }
 
   async missingBlobs(digests: string[]) {

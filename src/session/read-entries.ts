@@ -3,6 +3,7 @@
 import { hex } from '../crypto.ts'
 import { fail, type Outcome } from '../protocol/errors.ts'
 import type { EntryKind } from '../protocol/refs.ts'
+import type { TreeFile, TreeQuery } from './blob-rpc.ts'
 import { findBlob } from './blobs.ts'
 import { PageBuilder, valuePiece } from './pieces.ts'
 import type { At, EntryQuery, EntryRead, PageRead, Piece } from './rpc.ts'
@@ -49,6 +50,37 @@ export function listEntries(world: World, kind: ListedKind, query: EntryQuery): 
     if (!added) break
   }
   return { ok: true, ...builder.page(resolved.version) }
+}
+
+/** Files of one page of a tree, and how many bytes of theirs it may carry. */
+const treePage = 500
+const treePageBytes = 8 * 1024 * 1024
+
+export function listTree(
+  world: World,
+  query: TreeQuery,
+): Outcome<{ version: number; files: TreeFile[]; next: string | null }> {
+  const resolved = resolveAt(world, query.at)
+  if (!resolved.ok) return resolved
+  const files: TreeFile[] = []
+  let room = treePageBytes
+  let next: string | null = null
+  const wanted = { ...query, delimiter: null, limit: treePage }
+  for (const item of walk(world, 'file', wanted, resolved.version)) {
+    if ('group' in item) continue
+    const last = files.at(-1)
+    if (last !== undefined && (files.length >= treePage || room <= 0)) {
+      next = last.path
+      break
+    }
+    if (item.text === null) return fail('corrupt', `file:${item.key} does not read back`)
+    const file: Omit<TreeFile, 'path' | 'place'> = JSON.parse(item.text)
+    const { blob, size, type, mode, mtime } = file
+    const place = findBlob(world.sql, blob)?.place ?? null
+    if (place !== null && 'bytes' in place) room -= size
+    files.push({ path: item.key, blob, size, type, mode, mtime, place })
+  }
+  return { ok: true, version: resolved.version, files, next }
 }
 
 /** What a listing shows, in order: entries, and each folder once in place of all that lies in it. */
