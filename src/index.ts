@@ -1,6 +1,7 @@
 // The Worker's entry: HTTP in, objects behind.
 
 import { createApp } from './edge/app.ts'
+import { sweepOnSchedule } from './edge/sweep.ts'
 import type { Env } from './env.ts'
 
 export { Fleet } from './auth/fleet.ts'
@@ -11,5 +12,7 @@ const app = createApp()
 
 export default {
   fetch: app.fetch,
-  async scheduled() {},
+  async scheduled(_event, env) {
+    await sweepOnSchedule(env)
+  },
 } satisfies ExportedHandler<Env>

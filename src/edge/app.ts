@@ -17,6 +17,7 @@ import { Problem, replyFailure, replyJson } from './reply.ts'
 import { sessionRoutes } from './sessions.ts'
 import { snapshotRoutes } from './snapshots.ts'
 import { stateRoutes } from './state.ts'
+import { sweepRoutes } from './sweep.ts'
 import { tailRoutes } from './tail.ts'
 import { uploadRoutes } from './uploads.ts'
 
@@ -43,6 +44,7 @@ export function createApp(): Hono<EdgeEnv> {
   snapshotRoutes(app)
   forkRoutes(app)
   historyRoutes(app)
+  sweepRoutes(app)
   fleetRoutes(app)
 
   app.notFound((c) =>

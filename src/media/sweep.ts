@@ -71,9 +71,9 @@ export async function sweepLedger(
     if (cursor === null) break
   }
   const { items, idle, objects } = await ledger.idle(before, listed, ended)
-  const found = { objects: idle, bytes: items.reduce((sum, one) => sum + one.size, 0), items, next: cursor }
   if (!force && tooMuch(idle, objects))
-    return { ...found, objects: 0, bytes: 0, stopped: 'most objects would go' }
+    return { objects: 0, bytes: 0, items: [], stopped: 'most objects would go', next: cursor }
+  const found = { objects: idle, bytes: items.reduce((sum, one) => sum + one.size, 0), items, next: cursor }
   if (dryRun) return { ...found, stopped: null }
   const { count, bytes } = await ledger.condemn(
     items.map((one) => one.name),

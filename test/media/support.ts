@@ -72,6 +72,22 @@ export class Client {
     })
   }
 
+  /** A token for this session alone. */
+  async tokenFor(scopes: string[]): Promise<string> {
+    const response = await exports.default.fetch(
+      new Request('https://edge.test/v1/tokens', {
+        method: 'POST',
+        body: JSON.stringify({ session: this.session, scopes, expires_in: 600 }),
+        headers: {
+          authorization: `Bearer ${env.LARES_ROOT_KEY}`,
+          'lares-fleet': this.fleet,
+          'content-type': 'application/json',
+        },
+      }),
+    )
+    return (await response.json<{ token: string }>()).token
+  }
+
   get stub(): SessionStub {
     // As the edge does: the object is known by its RPC type alone.
     return env.SESSION.get(env.SESSION.idFromName(`${this.fleet}/${this.session}`)) as unknown as SessionStub

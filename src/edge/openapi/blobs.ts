@@ -61,6 +61,19 @@ export const blobs: Section = {
     },
     {
       method: 'post',
+      path: `${world}/blobs`,
+      summary: 'Bring many blobs in one archive',
+      text: `A tar whose entries are named by their SHA-256, streamed, of at most ${limits.archiveBlobs} blobs. All of them or none.`,
+      needs: 'any',
+      parameters: ['lease'],
+      body: { content: bytes('application/x-tar') },
+      answers: {
+        200: answer('How many were not here before', z.object({ stored: z.int(), bytes: z.int() })),
+      },
+      errors: ['digest_mismatch', 'unsupported_media_type'],
+    },
+    {
+      method: 'post',
       path: `${world}/uploads`,
       summary: 'Begin an upload in parts',
       text: `For bytes of any size: parts of \`part_size\`, all equal but the last, at most ${limits.parts}, in any order, side by side, and again. An upload that gets no part for a day is forgotten.`,

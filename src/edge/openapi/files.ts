@@ -26,17 +26,18 @@ const corruptFile = z.object({ path: z.string(), since: z.int(), corrupt: z.lite
 
 export const files: Section = {
   tag: 'Files',
-  text: `Bytes under paths, up to ${limits.requestFileBytes} in one request. Served as attachments, never as pages.`,
+  text: `Bytes under paths, of any size; more than ${limits.requestFileBytes} of them come in parts. Served as attachments, never as pages.`,
   routes: [
     {
       method: 'get',
       path,
       summary: 'List files',
-      text: 'With a delimiter, what lies beneath it is listed once, as its prefix. A credential with `files:PREFIX` sees its folders.',
+      text: 'With a delimiter, what lies beneath it is listed once, as its prefix. With `format=tar`, the files themselves come as one archive. A credential with `files:PREFIX` sees its folders.',
       needs: 'any',
       parameters: [
         'prefix',
         query('delimiter', 'What parts folders.', { type: 'string', const: '/' }),
+        query('format', '`tar`: the files themselves, streamed.', { type: 'string', enum: ['json', 'tar'] }),
         'at',
         'limit',
         'cursor',

@@ -8,6 +8,7 @@ import {
   tokenBody,
   tokenGranted,
 } from '../../protocol/resources.ts'
+import { sweepBody, sweepShown } from '../sweep.ts'
 import { json, pageOf } from './content.ts'
 import type { Section } from './route.ts'
 import { query } from './shared.ts'
@@ -70,6 +71,15 @@ export const fleet: Section = {
       needs: 'read',
       parameters: [query('after', 'The same as `cursor`.', { type: 'string' }), 'limit', 'cursor'],
       answers: { 200: { text: 'Commits', content: json(pageOf(fleetCommit)) } },
+    },
+    {
+      method: 'post',
+      path: '/v1/sweep',
+      summary: 'Remove bytes to which nothing refers',
+      text: 'What the clock does by itself. With `dry_run` it lists what would go; it stops when that is most of what there is, unless forced.',
+      needs: 'root',
+      body: { content: json(sweepBody), optional: true },
+      answers: { 200: { text: 'What went, or would go', content: json(sweepShown) } },
     },
   ],
 }
