@@ -88,7 +88,7 @@ export interface BlobRpc {
   /** Moves every inline blob to R2 now. */
   flushBlobs(): Promise<Outcome<{ packed: number }>>
   /** For the sweep: which of these R2 keys the session does not need; `act` also forgets them. */
-  unneededKeys(keys: string[], before: number, act: boolean): Promise<Outcome<{ keys: string[] }>>
+  unneededKeys(keys: string[], before: number, act: boolean): Promise<Outcome<{ keys: readonly string[] }>>
 
   beginUpload(
     caller: Caller,

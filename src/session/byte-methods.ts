@@ -80,8 +80,16 @@ export abstract class ByteMethods extends SessionObject implements BlobRpc {
     return { ok: true, packed: (await this.bytes?.flush()) ?? 0 }
   }
 
-  async unneededKeys(keys: string[], before: number, act: boolean) {
-    return this.with((world) => ({ ok: true as const, keys: [...unneededKeys(world, keys, before, act)] }))
+  async unneededKeys(
+    keys: string[],
+    before: number,
+    act: boolean,
+  ): Promise<Outcome<{ keys: readonly string[] }>> {
+    const { world } = this
+    // A session that ends needs its bytes until the last fork has taken over what it needs: only a buried one is gone.
+    if (world && world.state !== 'new' && !world.buried && world.closed() !== null)
+      return fail('unavailable', 'the session is ending', { retry_after: 60 })
+    return this.with((world) => ({ ok: true as const, keys: unneededKeys(world, keys, before, act) }))
   }
 
   async expireUploads(before: number): Promise<Outcome<object>> {

@@ -1,6 +1,6 @@
 // A session and its bytes, asked for as a client would, with the whole Worker behind it.
 
-import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
+import { createExecutionContext, runDurableObjectAlarm, waitOnExecutionContext } from 'cloudflare:test'
 import { env, exports } from 'cloudflare:workers'
 import { createFleet } from '../../src/auth/admin.ts'
 import { createApp } from '../../src/edge/app.ts'
@@ -86,6 +86,13 @@ export class Client {
       }),
     )
     return (await response.json<{ token: string }>()).token
+  }
+
+  /** Deletes the session, and lets what follows behind the answer happen now. */
+  async delete(): Promise<void> {
+    await this.ask('', { method: 'DELETE' })
+    const stub = env.SESSION.get(env.SESSION.idFromName(`${this.fleet}/${this.session}`))
+    while (await runDurableObjectAlarm(stub));
   }
 
   get stub(): SessionStub {

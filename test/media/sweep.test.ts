@@ -88,7 +88,7 @@ describe('the sweep', () => {
     await one.put('a', shared)
     await other.put('b', shared)
     await one.put('own', noise(big, 10))
-    await one.ask('', { method: 'DELETE' })
+    await one.delete()
     await sweep(fleet)
     expect(await keysOf(fleet)).toHaveLength(1)
     expect(new Uint8Array(await (await other.get('b')).arrayBuffer())).toEqual(shared)
@@ -101,7 +101,7 @@ describe('the sweep', () => {
     const [key = ''] = await keysHeld(client)
     const holder = `snap:${client.session}/first`
     await holdObjects(env, client.fleet, holder, [{ name: sha256, key, size: big }])
-    await client.ask('', { method: 'DELETE' })
+    await client.delete()
     await sweep(client.fleet)
     expect(await keysOf(client.fleet)).toEqual([key])
     await releaseObjects(env, client.fleet, holder, [sha256])
