@@ -44,13 +44,13 @@ export interface CommitHeader {
 }
 
 /**
- * The chain: SHA-256 over the canonical header and then each change's canonical line, every line ended by `\n`.
+ * The chain: SHA-256 over the canonical header and then each change's line (see `changeLine`), every line ended by `\n`.
  *
  * A change's line is the array `[op, ref, digest]`, or `[op, ref, digest, [from…]]` when it names its inputs.
  */
-export function commitDigest(hashes: Hashes, header: CommitHeader, changes: readonly Change[]): Uint8Array {
+export function commitDigest(hashes: Hashes, header: CommitHeader, lines: readonly Canonical[]): Uint8Array {
   let text = `${headerLine(header)}\n`
-  for (const change of changes) text += `${changeLine(change)}\n`
+  for (const line of lines) text += `${line}\n`
   return hashes.sha256(text)
 }
 
@@ -58,7 +58,8 @@ function headerLine({ previous, version, at, actor, message, cause }: CommitHead
   return canonical({ previous, version, at, actor, message, cause })
 }
 
-function changeLine({ op, ref, digest, from }: Change): Canonical {
+/** A change's line, which is also how the journal keeps it. */
+export function changeLine({ op, ref, digest, from }: Change): Canonical {
   return canonical(from === undefined || from.length === 0 ? [op, ref, digest] : [op, ref, digest, from])
 }
 

@@ -2,7 +2,7 @@
 // condition, apply all, chain digest. One synchronous step: nothing can come between a check and the write it guards.
 
 import { hashes, hex } from '../crypto.ts'
-import { type Change, commitDigest } from '../protocol/digests.ts'
+import { changeLine, commitDigest } from '../protocol/digests.ts'
 import { type Failure, fail, type Outcome } from '../protocol/errors.ts'
 import { earlierAnswer, keepAnswer } from './answers.ts'
 import { holdBlobs } from './blobs.ts'
@@ -151,7 +151,7 @@ function applyAll(tx: Transaction, ops: readonly WireOperation[]): Pick<Committe
 function seal(tx: Transaction, { message, cause }: Header, held: boolean): string {
   const { world, version, at, actor, seq, counts } = tx
   const { head, sql } = world
-  const changes = [...tx.changes.values()]
+  const lines = [...tx.changes.values()].map(changeLine)
   const header = {
     previous: head.digest,
     version,
@@ -160,10 +160,10 @@ function seal(tx: Transaction, { message, cause }: Header, held: boolean): strin
     message: message ?? null,
     cause: cause === undefined ? null : JSON.parse(cause),
   }
-  const digest = commitDigest(hashes, header, changes)
+  const digest = commitDigest(hashes, header, lines)
   const epoch = held ? world.lease.epoch : head.epoch
   const heldAt = held ? at : head.heldAt
-  const [first = '[]', ...more] = packChanges(changes)
+  const [first = '[]', ...more] = packLines(lines)
   sql.exec(
     `INSERT INTO commits (version, at, actor, epoch, held_at, message, cause, digest, changes, seq, states, files, memories, rows, bytes)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?, ?, ?, ?, ?)`,
@@ -191,16 +191,15 @@ function seal(tx: Transaction, { message, cause }: Header, held: boolean): strin
 }
 
 /** The changes as JSON arrays of rows, as few as the row size allows. */
-function packChanges(changes: readonly Change[]): string[] {
+function packLines(lines: readonly string[]): string[] {
   const rows: string[] = []
   let row = ''
-  for (const { op, ref, digest, from } of changes) {
-    const change = JSON.stringify(from === undefined ? [op, ref, digest] : [op, ref, digest, from])
-    if (row !== '' && row.length + change.length > changesPerRow) {
+  for (const line of lines) {
+    if (row !== '' && row.length + line.length > changesPerRow) {
       rows.push(`[${row}]`)
       row = ''
     }
-    row += row === '' ? change : `,${change}`
+    row += row === '' ? line : `,${line}`
   }
   rows.push(`[${row}]`)
   return rows
