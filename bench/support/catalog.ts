@@ -13,6 +13,6 @@ export async function lag(on: Connections, session: string): Promise<number> {
 /** Waits until the catalog has everything; milliseconds it took. */
 export async function settled(on: Connections, session: string): Promise<number> {
   const start = performance.now()
-  while ((await lag(on, session)) > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  while ((await lag(on, session)) > 0) await new Promise((resolve) => setTimeout(resolve, 250))
   return performance.now() - start
 }

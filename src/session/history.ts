@@ -20,9 +20,12 @@ export type CommitRow = {
   cause: string | null
   digest: ArrayBuffer
   changes: string
+  /** 1 when the changes go on in rows of their own. */
+  more: number
 }
 
-export const commitColumns = 'version, at, actor, message, cause, digest, json(changes) AS changes'
+export const commitColumns = `version, at, actor, message, cause, digest, json(changes) AS changes,
+   EXISTS (SELECT 1 FROM more_changes AS m WHERE m.version = commits.version) AS more`
 
 export function listCommits(world: World, query: CommitQuery): Outcome<PageRead> {
   const { head, sql } = world
@@ -95,17 +98,23 @@ export function commitHead({ version, at, actor, message, cause, digest }: Commi
 
 type PackedChange = [op: string, ref: string, digest: string | null, from?: string[]]
 
-export function changesOf(sql: SqlStorage, row: Pick<CommitRow, 'version' | 'changes'>): Change[] {
-  // What `packChanges` wrote.
+export function changesOf(sql: SqlStorage, row: Pick<CommitRow, 'version' | 'changes' | 'more'>): Change[] {
+  // What `packLines` wrote.
   const packed: PackedChange[] = JSON.parse(row.changes)
-  const more = sql.exec<{ changes: string }>(
-    'SELECT json(changes) AS changes FROM more_changes WHERE version = ? ORDER BY part',
-    row.version,
-  )
-  for (const part of more) packed.push(...(JSON.parse(part.changes) as PackedChange[]))
+  if (row.more) packed.push(...moreChanges(sql, row.version))
   return packed.map(([op, ref, digest, from]) =>
     from === undefined ? { op, ref, digest } : { op, ref, digest, from },
   )
+}
+
+function moreChanges(sql: SqlStorage, version: number): PackedChange[] {
+  return sql
+    .exec<{ changes: string }>(
+      'SELECT json(changes) AS changes FROM more_changes WHERE version = ? ORDER BY part',
+      version,
+    )
+    .toArray()
+    .flatMap(({ changes }): PackedChange[] => JSON.parse(changes))
 }
 
 function previousDigest(world: World, version: number): string {

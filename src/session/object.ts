@@ -7,7 +7,7 @@ import { type Failure, fail } from '../protocol/errors.ts'
 import { forgetAnswers } from './answers.ts'
 import { Bytes } from './bytes.ts'
 import { admit, prolong } from './lease.ts'
-import { deliver, outboxHolds, withdraw } from './outbox.ts'
+import { type Delivery, deliver, outboxHolds, withdraw } from './outbox.ts'
 import type { Caller } from './rpc.ts'
 import { NewerSchema } from './schema.ts'
 import { Tail } from './tail.ts'
@@ -17,6 +17,10 @@ import { World } from './world.ts'
 /** Milliseconds between a write and its way to the catalog, so that a burst travels as one. */
 const projectionDelay = 100
 const newerSchemaDelay = 60_000
+/** The same while writes go on: each delivery costs much the same, however much it carries. */
+const busyDelay = 1_000
+/** Between two parts of one delivery. */
+const nextPartDelay = 10
 const retryDelays = [1_000, 2_000, 5_000, 15_000, 30_000]
 
 export abstract class SessionObject extends DurableObject<Env> {
@@ -27,6 +31,8 @@ export abstract class SessionObject extends DurableObject<Env> {
   protected readonly forks: Forks | null
   #alarmSet = false
   #failures = 0
+  /** When the catalog was last told something. */
+  #told = 0
 
   constructor(context: DurableObjectState, env: Env) {
     super(context, env)
@@ -49,7 +55,11 @@ export abstract class SessionObject extends DurableObject<Env> {
       return
     }
     if (this.forks?.pending) await this.#takeOver(this.forks)
-    let delivery = outboxHolds(world) ? await deliver(world, this.env.CATALOG) : 'done'
+    let delivery: Delivery = 'done'
+    if (outboxHolds(world)) {
+      this.#told = Date.now()
+      delivery = await deliver(world, this.env.CATALOG)
+    }
     if ((await this.bytes?.work()) === 'failed') delivery = 'failed'
     this.#failures = delivery === 'failed' ? this.#failures + 1 : 0
     if (delivery === 'done' && world.state === 'live') this.#tidy(world)
@@ -106,9 +116,10 @@ export abstract class SessionObject extends DurableObject<Env> {
   }
 
   /** The next alarm: soon while the catalog lacks something, at the session's end otherwise, and none when it has none. */
-  async #rearm(delivery: 'done' | 'more' | 'failed'): Promise<void> {
+  async #rearm(delivery: Delivery): Promise<void> {
     const world = this.world
-    if (!world || this.#alarmSet) return
+    // What is left over goes at once, whenever a write meanwhile would have had it go.
+    if (!world || (this.#alarmSet && delivery !== 'more')) return
     if (world.state === 'deleted' || delivery !== 'done' || outboxHolds(world) || this.forks?.pending) {
       this.#alarmSet = true
       await this.ctx.storage.setAlarm(Date.now() + this.#pause(delivery))
@@ -120,16 +131,18 @@ export abstract class SessionObject extends DurableObject<Env> {
       await this.ctx.storage.setAlarm(Math.max(Math.min(...dues), Date.now() + projectionDelay))
   }
 
-  #pause(delivery: 'done' | 'more' | 'failed'): number {
-    if (delivery !== 'failed') return projectionDelay
-    return retryDelays[Math.min(this.#failures, retryDelays.length) - 1] ?? projectionDelay
+  /** Milliseconds until the catalog is told more. */
+  #pause(delivery: Delivery): number {
+    if (delivery === 'more') return nextPartDelay
+    const retry = retryDelays[Math.min(this.#failures, retryDelays.length) - 1]
+    return retry ?? (Date.now() - this.#told < busyDelay ? busyDelay : projectionDelay)
   }
 
   /** In the same step as the write, so that both become durable together. */
   protected schedule(): void {
     if (this.#alarmSet) return
     this.#alarmSet = true
-    this.ctx.storage.setAlarm(Date.now() + projectionDelay)
+    this.ctx.storage.setAlarm(Date.now() + this.#pause('done'))
   }
 
   /** Every method's door: a session that is not there, was deleted or has expired answers so, whatever is asked. */

@@ -15,13 +15,13 @@ import { hex } from '../crypto.ts'
 import type { EntryKind } from '../protocol/refs.ts'
 import { changesOf, commitColumns, entryOfVersion, type CommitRow as JournalRow } from './history.ts'
 import { updatedAt } from './lifecycle.ts'
-import { eventColumns, type EventRow as LogRow } from './read-log.ts'
+import { storedText } from './store.ts'
 import type { World } from './world.ts'
 
-/** What one run of the outbox achieved. */
+/** What one run of the outbox achieved; `more` when a batch was full, so that the rest need not wait. */
 export type Delivery = 'done' | 'more' | 'failed'
 
-const commitsPerBatch = 500
+const commitsPerBatch = 1_000
 const bytesPerBatch = 4 * 1024 * 1024
 
 /** The newest version the catalog has. */
@@ -45,14 +45,14 @@ export async function deliver(world: World, catalog: D1Database): Promise<Delive
       if (world.state === 'live') world.setMeta('row', mark)
       return 'done'
     }
-    const outcome = await project(catalog, batch)
+    const outcome = await project(catalog, batch.sent)
     // The session may have been deleted while the catalog was writing.
     if (world.state !== 'live') return 'more'
     // A session that is here and not there: asked again, but ever less often.
     if (!outcome.ok && outcome.code === 'gone') return 'failed'
     world.setMeta('projected', String(outcome.projected))
-    if (outcome.ok) world.setMeta('row', mark)
-    return outboxHolds(world) ? 'more' : 'done'
+    if (outcome.ok && world.meta('row') !== mark) world.setMeta('row', mark)
+    return outcome.ok && !batch.full ? 'done' : 'more'
   } catch (error) {
     console.warn('the catalog could not be told', error instanceof Error ? error.message : 'unknown')
     return 'failed'
@@ -89,19 +89,22 @@ function sessionRow(world: World): SessionRow {
   }
 }
 
-function nextBatch(world: World): ProjectionBatch | null {
-  const { sql, identity } = world
+/** What the catalog lacks, as far as one batch may carry it; `full` when that was not all. */
+function nextBatch(world: World): { sent: ProjectionBatch; full: boolean } | null {
+  const { sql, identity, head } = world
   const from = projectedVersion(world) + 1
   const rows = sql.exec<JournalRow>(
     `SELECT ${commitColumns} FROM commits WHERE version >= ? ORDER BY version LIMIT ?`,
     from,
     commitsPerBatch,
   )
+  const eventOf = eventReader(sql)
   const commits: CommitRow[] = []
   const events: EventRow[] = []
   const changes: ChangeRow[] = []
+  let to = from
   let bytes = 0
-  for (const row of rows.toArray()) {
+  for (const row of rows) {
     const { version, at, actor, message, cause } = row
     const ops = changesOf(sql, row)
     commits.push({
@@ -117,35 +120,46 @@ function nextBatch(world: World): ProjectionBatch | null {
       const cut = ref.indexOf(':')
       const kind = ref.slice(0, cut)
       const key = ref.slice(cut + 1)
-      if (kind === 'log') events.push(...eventOf(sql, Number(key)))
-      else changes.push(changeOf(sql, kind, key, version, digest))
+      if (kind === 'log') {
+        const event = eventOf(Number(key))
+        if (event === undefined) continue
+        events.push(event)
+        bytes += event.payload?.length ?? 0
+      } else {
+        const change = changeOf(sql, kind, key, version, digest)
+        changes.push(change)
+        bytes += change.value?.length ?? 0
+      }
     }
     bytes += row.changes.length
-    for (const event of events.slice(-ops.length)) bytes += event.payload?.length ?? 0
-    for (const change of changes.slice(-ops.length)) bytes += change.value?.length ?? 0
+    to = version
     if (bytes > bytesPerBatch) break
   }
-  const last = commits.at(-1)
-  if (!last) return null
-  return {
-    fleet: identity.fleet,
-    session: identity.session,
-    row: sessionRow(world),
-    from,
-    to: last.version,
-    commits,
-    events,
-    changes,
-  }
+  if (commits.length === 0) return null
+  const { fleet, session } = identity
+  const sent = { fleet, session, row: sessionRow(world), from, to, commits, events, changes }
+  return { sent, full: to < head.version }
 }
 
-function eventOf(sql: SqlStorage, seq: number): EventRow[] {
-  const row = sql.exec<LogRow>(`SELECT ${eventColumns} FROM events WHERE seq = ?`, seq).toArray()[0]
-  if (!row) return []
-  const { version, at, actor, type, lane, key, parent, text, blob, size, digest } = row
-  return [
-    { seq, version, at, actor, type, lane, key, parent, payload: text, blob, size, digest: hex(digest) },
-  ]
+/** Finds events by rising seq, all in one statement: one each would cost several times the event. */
+function eventReader(sql: SqlStorage): (seq: number) => EventRow | undefined {
+  let rows: Iterator<EventRow> | undefined
+  let row: EventRow | undefined
+  return (seq) => {
+    rows ??= sql
+      .exec<EventRow & Record<string, SqlStorageValue>>(
+        `SELECT seq, version, at, actor, type, lane, key, parent, ${storedText} AS payload, blob, size, lower(hex(digest)) AS digest
+         FROM events WHERE seq >= ? ORDER BY seq`,
+        seq,
+      )
+      [Symbol.iterator]()
+    while (row === undefined || row.seq < seq) {
+      const next = rows.next()
+      if (next.done) return undefined
+      row = next.value
+    }
+    return row.seq === seq ? row : undefined
+  }
 }
 
 function changeOf(

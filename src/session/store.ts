@@ -21,7 +21,9 @@ export type Entry = {
 }
 
 /** A value that does not read back is null here, and told apart from one in R2 by having no blob. */
-export const valueColumns = `CASE WHEN json_valid(value, 8) THEN json(value) END AS text, blob,
+export const storedText = 'CASE WHEN json_valid(value, 8) THEN json(value) END'
+
+export const valueColumns = `${storedText} AS text, blob,
    (SELECT b.key FROM blobs AS b WHERE b.sha256 = blob) AS blob_key, size, salt, digest`
 export const entryColumns = `key, since, inputs, ${valueColumns}`
 
