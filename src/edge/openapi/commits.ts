@@ -68,7 +68,7 @@ export const commits: Section = {
       ],
       answers: {
         101: { text: 'A WebSocket, when an upgrade was asked for' },
-        200: { text: 'Events', content: { bytes: 'text/event-stream' } },
+        200: { text: 'Events', content: { bytes: 'text/event-stream' }, headers: ['Lares-Version'] },
       },
     },
   ],
