@@ -24,6 +24,8 @@ export async function removeSession(
     some(dropSome('commits', 'version')),
     some(dropSome('events', 'seq')),
     some(dropSome('entries', 'kind, key, since')),
+    some(dropSome('snapshot_objects', 'name, sha256')),
+    some(dropSome('snapshots', 'name')),
     of(dropRow),
     of('SELECT EXISTS (SELECT 1 FROM sessions WHERE fleet = ?1 AND session = ?2) AS more'),
   ])
@@ -54,4 +56,6 @@ const dropRow = `
   WHERE fleet = ?1 AND session = ?2
     AND NOT EXISTS (SELECT 1 FROM commits WHERE fleet = ?1 AND session = ?2)
     AND NOT EXISTS (SELECT 1 FROM events WHERE fleet = ?1 AND session = ?2)
-    AND NOT EXISTS (SELECT 1 FROM entries WHERE fleet = ?1 AND session = ?2)`
+    AND NOT EXISTS (SELECT 1 FROM entries WHERE fleet = ?1 AND session = ?2)
+    AND NOT EXISTS (SELECT 1 FROM snapshot_objects WHERE fleet = ?1 AND session = ?2)
+    AND NOT EXISTS (SELECT 1 FROM snapshots WHERE fleet = ?1 AND session = ?2)`

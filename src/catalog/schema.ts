@@ -119,3 +119,42 @@ export const entries = sqliteTable(
   },
   (t) => [primaryKey({ columns: [t.fleet, t.session, t.kind, t.key, t.since] })],
 )
+
+/** One row a snapshot: a manifest in R2, by the root that names it. */
+export const snapshots = sqliteTable(
+  'snapshots',
+  {
+    fleet: text().notNull(),
+    session: text().notNull(),
+    name: text().notNull(),
+    version: integer().notNull(),
+    /** Hex digest of the commit at `version`. */
+    digest: text().notNull(),
+    root: text().notNull(),
+    /** The id under which the session's family keeps its pages. */
+    family: text().notNull(),
+    entries: integer().notNull(),
+    events: integer().notNull(),
+    bytes: integer().notNull(),
+    created_at: integer().notNull(),
+    message: text(),
+  },
+  (t) => [primaryKey({ columns: [t.fleet, t.session, t.name] })],
+)
+
+/** What a snapshot consists of in R2: every row points at bytes that are there. */
+export const snapshotObjects = sqliteTable(
+  'snapshot_objects',
+  {
+    fleet: text().notNull(),
+    session: text().notNull(),
+    name: text().notNull(),
+    sha256: text().notNull(),
+    kind: text({ enum: ['manifest', 'page', 'blob'] }).notNull(),
+    r2_key: text().notNull(),
+    /** Where in its object a blob begins. */
+    start: integer().notNull(),
+    size: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.fleet, t.session, t.name, t.sha256] })],
+)

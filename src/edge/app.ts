@@ -13,6 +13,7 @@ import { forkRoutes } from './forks.ts'
 import { historyRoutes } from './history.ts'
 import { leaseRoutes } from './lease.ts'
 import { logRoutes } from './log.ts'
+import { proofRoutes } from './proof.ts'
 import { Problem, replyFailure, replyJson } from './reply.ts'
 import { sessionRoutes } from './sessions.ts'
 import { snapshotRoutes } from './snapshots.ts'
@@ -45,6 +46,7 @@ export function createApp(): Hono<EdgeEnv> {
   forkRoutes(app)
   historyRoutes(app)
   sweepRoutes(app)
+  proofRoutes(app)
   fleetRoutes(app)
 
   app.notFound((c) =>

@@ -2,6 +2,7 @@
 // sessions (snapshots, archives) keep what they refer to.
 
 import type { Hold, Ledger, Wanted } from './ledger.ts'
+import { bury } from './sweep.ts'
 
 export const ledgerCount = 16
 
@@ -54,6 +55,18 @@ export async function releaseObjects(
   for (const [index, group] of byLedger(names, (name) => name)) {
     for (const part of chunked(group)) await ledgerAt(env, fleet, index).release(holder, part)
   }
+}
+
+/** Deletes an object at once if nobody holds it any more; answers whether it did. */
+export async function eraseObject(
+  env: Ledgers & { BLOBS: R2Bucket },
+  fleet: string,
+  name: string,
+): Promise<boolean> {
+  const ledger = ledgerAt(env, fleet, ledgerOf(name))
+  const { count } = await ledger.condemn([name], Number.MAX_SAFE_INTEGER)
+  if (count > 0) await bury(ledger, env.BLOBS)
+  return count > 0
 }
 
 /** Whether a ledger took this object for the blob of that SHA-256: from then on only the sweep may remove it. */

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { limits } from './limits.ts'
-import { sessionId, text, version } from './values.ts'
+import { ref, sessionId, text, version } from './values.ts'
 
 export const snapshotName = z
   .string()
@@ -40,6 +40,22 @@ export const mergeBody = z.strictObject({
   choices: z.record(z.string(), z.enum(['ours', 'theirs'])).default({}),
   message,
 })
+
+export const eraseBody = z.strictObject({ refs: z.array(ref).min(1).max(limits.ops), message })
+
+export const verifiedShown = z
+  .object({
+    ok: z.boolean(),
+    root: z.string(),
+    digest: z.string(),
+    checked: z.int(),
+    erased: z.int(),
+    problems: z.array(z.object({ ref: z.string(), problem: z.string() })),
+    next: z.string().nullable(),
+  })
+  .meta({ id: 'Verified' })
+
+export const erasedShown = z.object({ version, erased: z.int() }).meta({ id: 'Erased' })
 
 const time = z.string().meta({ description: 'RFC 3339, UTC, milliseconds' })
 const hex = z.string().meta({ description: 'SHA-256, lowercase hex' })

@@ -5,6 +5,7 @@ import type { Canonical } from '../protocol/canonical.ts'
 import { type Change, eventValue } from '../protocol/digests.ts'
 import { fail, type Outcome } from '../protocol/errors.ts'
 import type { EntryKind } from '../protocol/refs.ts'
+import { isErased } from './erased.ts'
 import { PageBuilder, Pieces, valuePiece } from './pieces.ts'
 import { type EventRow, eventColumns } from './read-log.ts'
 import type { CommitQuery, PageRead, Piece } from './rpc.ts'
@@ -82,7 +83,8 @@ function commitWithValues(world: World, row: CommitRow): Piece[] {
     )
     if (from !== undefined) pieces.add(`,"from":${JSON.stringify(from)}`)
     const value = digest === null ? null : changedValue(world.sql, ref, row.version)
-    if (value) pieces.add(`,"salt":"${hex(value.salt)}","value":`, ...value.pieces)
+    if (value && isErased(value)) pieces.add(',"erased":true')
+    else if (value) pieces.add(`,"salt":"${hex(value.salt)}","value":`, ...value.pieces)
     pieces.add('}')
   }
   return pieces.add(']}').done()

@@ -11,7 +11,11 @@ import { type Delivery, deliver, outboxHolds, withdraw } from './outbox.ts'
 import type { Caller } from './rpc.ts'
 import { NewerSchema } from './schema.ts'
 import { Tail } from './tail.ts'
-import { Forks } from './time/forks.ts'
+import { pendingErasures } from './time/erase.ts'
+import { carryOut } from './time/erasing.ts'
+import { Forks, stubOf } from './time/forks.ts'
+import { pruneStep } from './time/retention.ts'
+import { hasSnapshotNews, tellOfSnapshots } from './time/snapshot-news.ts'
 import { World } from './world.ts'
 
 /** Milliseconds between a write and its way to the catalog, so that a burst travels as one. */
@@ -55,12 +59,20 @@ export abstract class SessionObject extends DurableObject<Env> {
       return
     }
     if (this.forks?.pending) await this.#takeOver(this.forks)
+    const unfinished = await this.#finish(world)
     let delivery: Delivery = 'done'
     if (outboxHolds(world)) {
       this.#told = Date.now()
       delivery = await deliver(world, this.env.CATALOG)
     }
-    if ((await this.bytes?.work()) === 'failed') delivery = 'failed'
+    if ((await this.bytes?.work()) === 'failed' || unfinished) delivery = 'failed'
+    if (
+      world.state === 'live' &&
+      hasSnapshotNews(world) &&
+      (await tellOfSnapshots(world, this.env)) === 'failed'
+    )
+      delivery = 'failed'
+    if (world.state === 'live' && pruneStep(world, Date.now()) && delivery === 'done') delivery = 'more'
     this.#failures = delivery === 'failed' ? this.#failures + 1 : 0
     if (delivery === 'done' && world.state === 'live') this.#tidy(world)
     await this.#rearm(delivery)
@@ -80,6 +92,19 @@ export abstract class SessionObject extends DurableObject<Env> {
       await forks.takeOver()
     } catch (error) {
       console.warn('the parent could not be reached', error instanceof Error ? error.message : 'unknown')
+    }
+  }
+
+  /** Erasures that a crash left half done. Answers whether some still are. */
+  async #finish(world: World): Promise<boolean> {
+    try {
+      if (pendingErasures(world).length > 0) {
+        await carryOut(world, this.env, (session) => stubOf(this.env, world.identity.fleet, session))
+      }
+      return false
+    } catch (error) {
+      console.warn('an erasure could not be finished', error instanceof Error ? error.message : 'unknown')
+      return true
     }
   }
 
@@ -120,7 +145,13 @@ export abstract class SessionObject extends DurableObject<Env> {
     const world = this.world
     // What is left over goes at once, whenever a write meanwhile would have had it go.
     if (!world || (this.#alarmSet && delivery !== 'more')) return
-    if (world.state === 'deleted' || delivery !== 'done' || outboxHolds(world) || this.forks?.pending) {
+    if (
+      world.state === 'deleted' ||
+      delivery !== 'done' ||
+      outboxHolds(world) ||
+      hasSnapshotNews(world) ||
+      this.forks?.pending
+    ) {
       this.#alarmSet = true
       await this.ctx.storage.setAlarm(Date.now() + this.#pause(delivery))
       return

@@ -4,7 +4,9 @@
 import {
   type ChangeRow,
   type CommitRow,
+  type ErasedRow,
   type EventRow,
+  eraseValues,
   type ProjectionBatch,
   project,
   projectSession,
@@ -16,6 +18,7 @@ import type { EntryKind } from '../protocol/refs.ts'
 import { changesOf, commitColumns, entryOfVersion, type CommitRow as JournalRow } from './history.ts'
 import { updatedAt } from './lifecycle.ts'
 import { storedText } from './store.ts'
+import { erasedOf, eraseOperation } from './time/erased-ref.ts'
 import type { World } from './world.ts'
 
 /** What one run of the outbox achieved; `more` when a batch was full, so that the rest need not wait. */
@@ -46,6 +49,8 @@ export async function deliver(world: World, catalog: D1Database): Promise<Delive
       return 'done'
     }
     const outcome = await project(catalog, batch.sent)
+    // Before the batch counts as told: what was erased must be gone there too.
+    if (outcome.ok) await eraseValues(catalog, fleet, session, batch.erased)
     // The session may have been deleted while the catalog was writing.
     if (world.state !== 'live') return 'more'
     // A session that is here and not there: asked again, but ever less often.
@@ -89,8 +94,16 @@ function sessionRow(world: World): SessionRow {
   }
 }
 
-/** What the catalog lacks, as far as one batch may carry it; `full` when that was not all. */
-function nextBatch(world: World): { sent: ProjectionBatch; full: boolean } | null {
+interface Batch {
+  sent: ProjectionBatch
+  /** Values that these commits took away for good. */
+  erased: ErasedRow[]
+  /** True when there is more than one batch may carry. */
+  full: boolean
+}
+
+/** What the catalog lacks, as far as one batch may carry it. */
+function nextBatch(world: World): Batch | null {
   const { sql, identity, head } = world
   const from = projectedVersion(world) + 1
   const rows = sql.exec<JournalRow>(
@@ -102,6 +115,7 @@ function nextBatch(world: World): { sent: ProjectionBatch; full: boolean } | nul
   const commits: CommitRow[] = []
   const events: EventRow[] = []
   const changes: ChangeRow[] = []
+  const erased: ErasedRow[] = []
   let to = from
   let bytes = 0
   for (const row of rows) {
@@ -116,7 +130,11 @@ function nextBatch(world: World): { sent: ProjectionBatch; full: boolean } | nul
       digest: hex(row.digest),
       ops: JSON.stringify(ops.map(({ op, ref }) => ({ op, ref }))),
     })
-    for (const { ref, digest } of ops) {
+    for (const { op, ref, digest } of ops) {
+      if (op === eraseOperation) {
+        erased.push(erasedOf(ref))
+        continue
+      }
       const cut = ref.indexOf(':')
       const kind = ref.slice(0, cut)
       const key = ref.slice(cut + 1)
@@ -138,7 +156,7 @@ function nextBatch(world: World): { sent: ProjectionBatch; full: boolean } | nul
   if (commits.length === 0) return null
   const { fleet, session } = identity
   const sent = { fleet, session, row: sessionRow(world), from, to, commits, events, changes }
-  return { sent, full: to < head.version }
+  return { sent, erased, full: to < head.version }
 }
 
 /** Finds events by rising seq, all in one statement: one each would cost several times the event. */

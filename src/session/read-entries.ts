@@ -5,6 +5,7 @@ import { fail, type Outcome } from '../protocol/errors.ts'
 import type { EntryKind } from '../protocol/refs.ts'
 import type { TreeFile, TreeQuery } from './blob-rpc.ts'
 import { findBlob } from './blobs.ts'
+import { noValue, noValueMark } from './erased.ts'
 import { PageBuilder, valuePiece } from './pieces.ts'
 import type { At, EntryQuery, EntryRead, PageRead, Piece } from './rpc.ts'
 import { type Entry, entriesFrom, entryAt } from './store.ts'
@@ -23,7 +24,7 @@ export function readEntry(world: World, kind: EntryKind, key: string, at: At): O
       head: world.head.version,
     })
   const value = valuePiece(entry)
-  if (value === null) return fail('corrupt', `${kind}:${key} does not read back`)
+  if (value === null) return noValue(entry, `${kind}:${key}`)
   const read = {
     ok: true as const,
     version,
@@ -130,14 +131,14 @@ function lies(key: string, folder: string): boolean {
 
 function entryPieces(kind: ListedKind, entry: Entry): Piece[] {
   const value = valuePiece(entry)
-  const corrupt = value === null ? ',"corrupt":true' : ''
+  const mark = value === null ? noValueMark(entry) : ''
   if (kind === 'state')
     return [
       `{"key":${JSON.stringify(entry.key)},"value":`,
       value ?? 'null',
-      `,"since":${entry.since}${corrupt}}`,
+      `,"since":${entry.since}${mark}}`,
     ]
   // A file's own members follow its path; they are canonical JSON of a small object, never in R2.
   const members = typeof value === 'string' ? `,${value.slice(1, -1)}` : ''
-  return [`{"path":${JSON.stringify(entry.key)}${members},"since":${entry.since}${corrupt}}`]
+  return [`{"path":${JSON.stringify(entry.key)}${members},"since":${entry.since}${mark}}`]
 }

@@ -2,6 +2,7 @@
 
 import { hex } from '../crypto.ts'
 import { fail, type Outcome } from '../protocol/errors.ts'
+import { noValue, noValueMark } from './erased.ts'
 import { PageBuilder, valuePiece } from './pieces.ts'
 import type { At, LogQuery, PageQuery, PageRead, Piece } from './rpc.ts'
 import { valueColumns } from './store.ts'
@@ -95,7 +96,7 @@ export function readEvent(
   if (!resolved.ok) return resolved
   const row = world.sql.exec<EventRow>(`SELECT ${eventColumns} FROM events WHERE seq = ?`, seq).toArray()[0]
   if (!row || row.version > resolved.version) return fail('not_found', `the log has no event ${seq}`)
-  if (valuePiece(row) === null) return fail('corrupt', `event ${seq} does not read back`)
+  if (valuePiece(row) === null) return noValue(row, `log:${seq}`)
   return {
     ok: true,
     version: resolved.version,
@@ -152,7 +153,7 @@ export function eventPieces(row: EventRow): Piece[] {
     (parent === null ? '' : `,"parent":${parent}`) +
     (inputs === null ? '' : `,"from":${inputs}`) +
     (origin === null ? '' : `,"origin":${origin}`) +
-    (payload === null ? ',"corrupt":true' : '')
+    (payload === null ? noValueMark(row) : '')
   const head =
     `{"seq":${seq},"version":${version},"at":"${rfc3339(at)}","actor":${JSON.stringify(actor)},` +
     `"type":${JSON.stringify(type)},"lane":"${lane}"${optional},"payload":`

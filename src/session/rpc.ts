@@ -14,12 +14,14 @@ import type { BlobRpc, NewBlob, Place } from './blob-rpc.ts'
 import type { Made } from './commit.ts'
 import type { BlobRows } from './time/blob-rows.ts'
 import type { DiffPage, DiffQuery } from './time/diff.ts'
+import type { Erased, Target } from './time/erase.ts'
 import type { ForkSeed, RowsPage, RowsQuery } from './time/fork.ts'
 import type { Merged, MergeRequest } from './time/merge.ts'
 import type { MergeChange, MergeEvent, MergeSource } from './time/merge-source.ts'
 import type { SnapshotObject } from './time/objects.ts'
 import type { RevertRequest } from './time/revert.ts'
 import type { SnapshotRequest, SnapshotShown } from './time/snapshot.ts'
+import type { VerifyCursor, VerifyStep } from './time/verify.ts'
 
 export type { DiffItem } from './time/diff.ts'
 
@@ -221,6 +223,12 @@ export interface TimeRpc {
   diffWith(other: string, query: DiffQuery): Promise<Outcome<DiffPage>>
   revert(caller: Caller, request: RevertRequest): Promise<Outcome<Made & { changed: number }>>
   merge(caller: Caller, request: MergeRequest): Promise<Outcome<Made & Merged>>
+
+  verifyStep(cursor: VerifyCursor): Promise<Outcome<VerifyStep & { version: number }>>
+  root(): Promise<Outcome<{ version: number; digest: string; root: string }>>
+  eraseOwners(refs: string[]): Promise<Outcome<{ owners: { session: string; targets: Target[] }[] }>>
+  erase(caller: Caller, targets: Target[], message?: string): Promise<Outcome<Made & Erased>>
+  eraseInherited(caller: Caller, parent: string, targets: Target[]): Promise<void>
 
   beginFork(at: At, child: string): Promise<Outcome<ForkSeed>>
   adopt(

@@ -123,6 +123,12 @@ const time = `
     message TEXT
   ) STRICT, WITHOUT ROWID;
 
+  -- Snapshots of which the catalog has not heard: made (1) or dropped (0).
+  CREATE TABLE snapshot_news (name TEXT PRIMARY KEY, made INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+  -- Erasures whose rows are gone and whose forks, pages and bytes may not be.
+  CREATE TABLE erasures (id INTEGER PRIMARY KEY, work TEXT NOT NULL) STRICT;
+
   -- Forks that may still take rows from here.
   CREATE TABLE children (session TEXT PRIMARY KEY, version INTEGER NOT NULL, settled INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `

@@ -51,9 +51,13 @@ function findVersion(world: World, at: NonNullable<At>): Outcome<{ version: numb
 
 /** Retention keeps the newest versions and those of snapshots. */
 function isPruned(world: World, version: number): boolean {
-  const pruned = Number(world.meta('pruned') ?? 0)
-  if (version >= pruned) return false
+  if (version >= world.pruned) return false
   return world.sql.exec('SELECT 1 FROM snapshots WHERE version = ? LIMIT 1', version).toArray().length === 0
+}
+
+/** The last version not after a time, whenever that was; the oldest there is for a time before it. */
+export function versionAtTime({ sql, identity, head }: World, time: number): number {
+  return versionAt(sql, time, identity.floor, head.version)
 }
 
 /** Binary search: times never decrease with versions, so no index on them is needed. */

@@ -60,6 +60,8 @@ interface Loaded {
   head: Head
   lease: Lease
   saltKey: Uint8Array
+  /** Versions before this one are not kept, but for those of snapshots. */
+  pruned: number
 }
 
 export class World {
@@ -109,6 +111,15 @@ export class World {
 
   get lease(): Lease {
     return this.#load().lease
+  }
+
+  get pruned(): number {
+    return this.#load().pruned
+  }
+
+  set pruned(version: number) {
+    this.setMeta('pruned', String(version))
+    this.#load().pruned = version
   }
 
   get saltKey(): Uint8Array {
@@ -214,6 +225,7 @@ export class World {
       head: readHead(this.sql),
       lease: lease === null ? noLease : JSON.parse(lease),
       saltKey: Buffer.from(identity.salt_key, 'hex'),
+      pruned: Number(this.meta('pruned') ?? 0),
     }
     return this.#loaded
   }

@@ -19,7 +19,11 @@ export interface Item {
   blob: string | null
   size: number
   from: string[] | null
+  /** Where in R2 its blobs lie. */
+  places?: Place[]
 }
+
+export type Place = [sha256: string, key: string, start: number, size: number]
 
 /** A page in a manifest. */
 export interface PageRef {
@@ -99,8 +103,15 @@ function isItem(value: unknown): value is Item {
     (item.text === null || typeof item.text === 'string') &&
     (item.blob === null || isHex(item.blob)) &&
     Number.isSafeInteger(item.size) &&
+    (item.places === undefined || (Array.isArray(item.places) && item.places.every(isPlace))) &&
     (item.from === null || (Array.isArray(item.from) && item.from.every((ref) => typeof ref === 'string')))
   )
+}
+
+function isPlace(value: unknown): boolean {
+  if (!Array.isArray(value) || value.length !== 4) return false
+  const [sha256, key, start, size]: unknown[] = value
+  return isHex(sha256) && typeof key === 'string' && Number.isSafeInteger(start) && Number.isSafeInteger(size)
 }
 
 function isHex(value: unknown): boolean {

@@ -4,6 +4,7 @@ import type { EntryKind, RefKind } from '../../protocol/refs.ts'
 import { compareKeys } from '../../snapshot/order.ts'
 import { type CommitRow, changesOf, commitColumns } from '../history.ts'
 import type { World } from '../world.ts'
+import { eraseOperation } from './erased-ref.ts'
 
 export interface Touched {
   kind: RefKind
@@ -28,8 +29,9 @@ export function touchedBetween({ sql }: World, low: number, high: number, filter
   )
   const refs = new Map<string, Touched>()
   for (const row of rows) {
-    for (const { ref } of changesOf(sql, row)) {
-      if (refs.has(ref)) continue
+    for (const { op, ref } of changesOf(sql, row)) {
+      // An erasure changes no digest: the world is what it was, with less to read.
+      if (op === eraseOperation || refs.has(ref)) continue
       const touched = splitRef(ref)
       if (passes(touched, filter)) refs.set(ref, touched)
     }

@@ -4,6 +4,7 @@ import { hex } from '../../crypto.ts'
 import type { Outcome } from '../../protocol/errors.ts'
 import { limits } from '../../protocol/limits.ts'
 import { type EntryKind, formatRef } from '../../protocol/refs.ts'
+import { isErased } from '../erased.ts'
 import { type EventRow, eventColumns, seqAt } from '../read-log.ts'
 import { type Entry, entryAt } from '../store.ts'
 import type { Sealed } from '../transaction.ts'
@@ -102,6 +103,8 @@ export function mergeEvents(
       to,
     )
     for (const row of rows) {
+      // What was erased here does not go elsewhere.
+      if (isErased(row)) continue
       const { seq, type, lane, key, parent, call, text, blob, size, salt, digest } = row
       const sealed = { text, blob, size, salt: new Uint8Array(salt), digest: new Uint8Array(digest) }
       items.push({ seq, type, lane, key, parent, call, sealed })

@@ -1,16 +1,21 @@
 // The part of a Session's surface that deals in time: snapshots, forks, diff, revert, merge.
 
+import { hashes } from '../../crypto.ts'
 import { fail, type Outcome } from '../../protocol/errors.ts'
 import type { EntryKind } from '../../protocol/refs.ts'
+import { sealManifest } from '../../snapshot/manifest.ts'
 import type { Item, PageRef } from '../../snapshot/page.ts'
 import { findBlob } from '../blobs.ts'
 import { ByteMethods } from '../byte-methods.ts'
 import { readEntry } from '../read-entries.ts'
 import type { At, Caller, EntryRead, ForkInit, TimeRpc } from '../rpc.ts'
 import { resolveAt } from '../time.ts'
+import type { World } from '../world.ts'
 import { type BlobRows, blobRows, holdForeign } from './blob-rows.ts'
 import { type DiffQuery, diffVersions } from './diff.ts'
 import { diffSessions } from './diff-with.ts'
+import { eraseRows, findTargets, ownersOf, type Target } from './erase.ts'
+import { carryOut } from './erasing.ts'
 import { beginFork, type ForkSeed, type RowsPage, type RowsQuery, rowsForChild, settleChild } from './fork.ts'
 import { stubOf } from './forks.ts'
 import { itemsOfPage } from './items.ts'
@@ -21,6 +26,7 @@ import { snapshotObjects } from './objects.ts'
 import { pagesAt } from './page-list.ts'
 import { type RevertRequest, revert } from './revert.ts'
 import { dropSnapshot, listSnapshots, readSnapshot, type SnapshotRequest, takeSnapshot } from './snapshot.ts'
+import { type VerifyCursor, verifyStep } from './verify.ts'
 
 export abstract class TimeMethods extends ByteMethods implements TimeRpc {
   // Snapshots
@@ -29,7 +35,9 @@ export abstract class TimeMethods extends ByteMethods implements TimeRpc {
     return this.with(async (world) => {
       // A snapshot names bytes in R2 alone.
       await this.bytes?.flush()
-      return world.closed() ?? takeSnapshot(world, this.env, caller, request)
+      const made = world.closed() ?? (await takeSnapshot(world, this.env, caller, request))
+      if (made.ok) this.schedule()
+      return made
     })
   }
 
@@ -50,7 +58,11 @@ export abstract class TimeMethods extends ByteMethods implements TimeRpc {
   }
 
   async dropSnapshot(_caller: Caller, name: string) {
-    return this.with((world) => dropSnapshot(world, name))
+    return this.with((world) => {
+      const dropped = dropSnapshot(world, name)
+      if (dropped.ok) this.schedule()
+      return dropped
+    })
   }
 
   // Diff, revert, merge
@@ -121,6 +133,63 @@ export abstract class TimeMethods extends ByteMethods implements TimeRpc {
 
   async pageItems(page: PageRef, version: number): Promise<Item[]> {
     return this.world ? itemsOfPage(this.world, page, version) : []
+  }
+
+  // Proving and erasing
+
+  async verifyStep(cursor: VerifyCursor) {
+    return this.with(async (world) => {
+      await this.bytes?.flush()
+      const closed = world.closed()
+      return (
+        closed ?? {
+          ok: true as const,
+          version: world.head.version,
+          ...(await verifyStep(world, this.env, cursor)),
+        }
+      )
+    })
+  }
+
+  async root() {
+    return this.with((world) => {
+      const { root } = sealManifest(hashes, { pages: pagesAt(world, world.head.version) })
+      return { ok: true as const, version: world.head.version, digest: world.head.digest, root }
+    })
+  }
+
+  /** Where erasing these references has to begin: by the session that wrote each of their values. */
+  async eraseOwners(refs: string[]) {
+    return this.with((world) => {
+      const found = findTargets(world, refs)
+      if (!found.ok) return found
+      return {
+        ok: true as const,
+        owners: [...ownersOf(world, found.targets)].map(([session, targets]) => ({ session, targets })),
+      }
+    })
+  }
+
+  async erase(caller: Caller, targets: Target[], message?: string) {
+    return this.with(async (world) => {
+      const outcome = this.committing(() => eraseRows(world, caller, targets, { message }))(world)
+      if (outcome.ok) await this.carryOut(world)
+      return outcome
+    })
+  }
+
+  /** What a parent erased, this fork must not keep. */
+  async eraseInherited(caller: Caller, parent: string, targets: Target[]): Promise<void> {
+    const world = this.world
+    if (world?.state !== 'live' || world.identity.origin?.session !== parent) return
+    if (this.forks?.pending) await this.forks.takeOver()
+    const { version } = world.identity.origin
+    const inherited = targets.filter(({ since }) => since <= version)
+    if (inherited.length > 0) await this.erase(caller, inherited)
+  }
+
+  private async carryOut(world: World): Promise<void> {
+    await carryOut(world, this.env, (session) => stubOf(this.env, world.identity.fleet, session))
   }
 
   // Forks

@@ -39,7 +39,7 @@ export async function snapshotObjects(
   const row = world.sql.exec<SnapshotRow>('SELECT * FROM snapshots WHERE name = ?', name).toArray()[0]
   if (!row) return fail('not_found', 'there is no such snapshot')
   const key = manifestKey(fleet, family, row.root)
-  const manifest = await textOf(env, key)
+  const manifest = await manifestText(env, fleet, family, row.root)
   if (manifest === null) return fail('corrupt', 'the manifest of this snapshot is missing')
   const items: SnapshotObject[] = []
   let index = Number(after ?? 0)
@@ -70,6 +70,11 @@ export async function snapshotObjects(
     }
   }
   return { ok: true, items, next: index < pages.length ? String(index) : null }
+}
+
+/** A manifest's text; null when it is missing. */
+export function manifestText(env: Env, fleet: string, family: string, root: string): Promise<string | null> {
+  return textOf(env, manifestKey(fleet, family, root))
 }
 
 async function textOf(env: Env, key: string): Promise<string | null> {

@@ -5,9 +5,11 @@ import { hashes } from '../../crypto.ts'
 import type { Env } from '../../env.ts'
 import { manifestKey, pageKey } from '../../media/page-keys.ts'
 import { type Failure, fail, type Outcome } from '../../protocol/errors.ts'
+import type { RefKind } from '../../protocol/refs.ts'
 import { sealManifest } from '../../snapshot/manifest.ts'
-import { type Item, type PageRef, writePage } from '../../snapshot/page.ts'
-import { missingBlob } from '../blobs-present.ts'
+import { type Item, type PageRef, type Place, writePage } from '../../snapshot/page.ts'
+import { locateBlobs } from '../blobs.ts'
+import { blobsOf, missingBlob } from '../blobs-present.ts'
 import type { At, Caller } from '../rpc.ts'
 import { resolveAt, rfc3339 } from '../time.ts'
 import type { World } from '../world.ts'
@@ -75,7 +77,8 @@ export async function takeSnapshot(
         const items = itemsOfPage(world, page, version)
         const blob = await missingBlob(world, env, page.kind, items)
         if (blob !== null) return blob
-        if (await storePage(env, pageKey(fleet, family, page.name), items)) written++
+        if (await storePage(env, pageKey(fleet, family, page.name), withPlaces(world, page.kind, items)))
+          written++
         if (world.state === 'live') markStored(world, page)
         return null
       },
@@ -113,11 +116,14 @@ function record(world: World, caller: Caller, request: SnapshotRequest, made: Ma
     actor: caller.actor,
     message: request.message ?? null,
   }
-  world.sql.exec(
-    `INSERT INTO snapshots (name, version, root, entries, events, bytes, pages, pages_written, created_at, actor, message)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...Object.values(row),
-  )
+  world.storage.transactionSync(() => {
+    world.sql.exec(
+      `INSERT INTO snapshots (name, version, root, entries, events, bytes, pages, pages_written, created_at, actor, message)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...Object.values(row),
+    )
+    tellOf(world, row.name, true)
+  })
   return { ok: true, ...show(row) }
 }
 
@@ -143,14 +149,40 @@ export function readSnapshot({ sql }: World, name: string): Outcome<SnapshotShow
 }
 
 /** Takes a snapshot's row away. Its pages stay while another snapshot names them; the sweep takes the others. */
-export function dropSnapshot({ sql }: World, name: string): Outcome<object> {
-  const dropped = sql.exec('DELETE FROM snapshots WHERE name = ?', name)
-  return dropped.rowsWritten > 0 ? { ok: true } : fail('not_found', 'there is no such snapshot')
+export function dropSnapshot(world: World, name: string): Outcome<object> {
+  return world.storage.transactionSync(() => {
+    const dropped = world.sql.exec('DELETE FROM snapshots WHERE name = ?', name)
+    if (dropped.rowsWritten === 0) return fail('not_found', 'there is no such snapshot')
+    tellOf(world, name, false)
+    return { ok: true }
+  })
+}
+
+function tellOf({ sql }: World, name: string, made: boolean): void {
+  sql.exec(
+    'INSERT INTO snapshot_news (name, made) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET made = excluded.made',
+    name,
+    made ? 1 : 0,
+  )
 }
 
 function nameTaken({ sql }: World, name: string): Failure | null {
   const taken = sql.exec('SELECT 1 FROM snapshots WHERE name = ?', name).toArray()
   return taken.length > 0 ? fail('exists', 'there is a snapshot of this name') : null
+}
+
+/** The items with where their blobs lie, so that the page alone is enough to bring a lost session back. */
+function withPlaces({ sql }: World, kind: RefKind, items: readonly Item[]): Item[] {
+  return items.map((item) => {
+    const blobs = blobsOf(kind, item)
+    if (blobs.length === 0) return item
+    return {
+      ...item,
+      places: locateBlobs(sql, blobs).map(
+        ({ sha256, key, start, size }): Place => [sha256, key, start, size],
+      ),
+    }
+  })
 }
 
 /** Stores a page if R2 does not have it; answers whether it did. */
