@@ -4,7 +4,7 @@ import { hashes, hex, unhex } from '../../crypto.ts'
 import type { Env } from '../../env.ts'
 import { manifestKey, pageKey } from '../../media/page-keys.ts'
 import { type Canonical, canonical } from '../../protocol/canonical.ts'
-import { valueDigest } from '../../protocol/digests.ts'
+import { eventValue, valueDigest } from '../../protocol/digests.ts'
 import { formatRef, type RefKind } from '../../protocol/refs.ts'
 import { readManifest } from '../../snapshot/manifest.ts'
 import { type Item, type PageRef, pageName, readPage } from '../../snapshot/page.ts'
@@ -69,7 +69,7 @@ async function verifyPage(
     'the page has another name',
   )
   for (const item of items) {
-    const { key, salt, text, blob, digest } = item
+    const { key, salt, digest } = item
     tally.check(
       placesHold(world, page.kind, item),
       `snap:${snapshot} ${formatRef(page.kind, key)}`,
@@ -81,10 +81,9 @@ async function verifyPage(
       'the size does not match',
     )
     if (salt === '') tally.erased++
-    // A value in R2 is looked at with the row that names it.
-    else if (text !== null && blob === null) {
-      // As it was cut from a row: canonical.
-      const found = hex(valueDigest(hashes, unhex(salt), text as Canonical))
+    else {
+      const value = await wholeText(env, page.kind, item)
+      const found = value === null ? null : hex(valueDigest(hashes, unhex(salt), value))
       tally.check(
         found === digest,
         `snap:${snapshot} ${formatRef(page.kind, key)}`,
@@ -92,6 +91,21 @@ async function verifyPage(
       )
     }
   }
+}
+
+/** All that an item's digest covers; a large value, or an event's large payload, is read from where the page says it lies. */
+async function wholeText(env: Env, kind: RefKind, { text, blob, places }: Item): Promise<Canonical | null> {
+  // What a row held was canonical.
+  if (blob === null) return text as Canonical | null
+  const place = places?.find(([sha256]) => sha256 === blob)
+  if (place === undefined) return null
+  const [, key, offset, length] = place
+  const object = await env.BLOBS.get(key, { range: { offset, length } })
+  if (object === null) return null
+  const value = (await object.text()) as Canonical
+  if (kind !== 'log') return value
+  const { type, lane, key: correlation, parent } = JSON.parse(text ?? '{}')
+  return eventValue({ type, lane, payload: value, key: correlation, parent })
 }
 
 /** A page says where the blobs of its items lie, as this session knows it. */
