@@ -58,6 +58,7 @@ const corrupt = z
   .literal(true)
   .optional()
   .meta({ description: 'The stored value does not read back; null stands in its place' })
+const erased = z.literal(true).optional().meta({ description: 'The value was erased' })
 
 export const leaseShown = z.object({ holder: z.string(), epoch: z.int(), expires_at: time })
 
@@ -124,6 +125,7 @@ const changeInFull = z.object({
   from: z.array(z.string()).optional(),
   salt: z.string().optional().meta({ description: 'Hex; with the value it gives the digest' }),
   value: z.unknown().optional(),
+  erased,
 })
 
 /** A commit with everything that its digest covers. */
@@ -165,11 +167,12 @@ export const eventShown = z
     from: z.array(z.string()).optional(),
     origin: z.object({ session: sessionId, seq }).optional().meta({ description: 'Where a merge found it' }),
     corrupt,
+    erased,
   })
   .meta({ id: 'Event' })
 
 export const eventAppended = eventShown
-  .omit({ payload: true, from: true, origin: true, corrupt: true })
+  .omit({ payload: true, from: true, origin: true, corrupt: true, erased: true })
   .meta({ id: 'EventAppended' })
 
 export const logAppended = z
@@ -179,7 +182,7 @@ export const logAppended = z
 // State and files
 
 export const stateShown = z
-  .object({ key: z.string(), value: z.unknown(), since: version, corrupt })
+  .object({ key: z.string(), value: z.unknown(), since: version, corrupt, erased })
   .meta({ id: 'StateEntry' })
 
 export const fileShown = z

@@ -21,7 +21,6 @@ import type { MergeChange, MergeEvent, MergeSource } from './time/merge-source.t
 import type { SnapshotObject } from './time/objects.ts'
 import type { RevertRequest } from './time/revert.ts'
 import type { SnapshotRequest, SnapshotShown } from './time/snapshot.ts'
-import type { VerifyCursor, VerifyStep } from './time/verify.ts'
 
 export type { DiffItem } from './time/diff.ts'
 
@@ -202,6 +201,28 @@ export interface TailRequest {
   after: number | 'head' | null
   chain: string[]
   expires_at: number | null
+}
+
+/** What verification goes through, one after the other. */
+export const verifyPhases = ['commits', 'events', 'entries', 'past', 'blobs', 'snapshots'] as const
+export type VerifyPhase = (typeof verifyPhases)[number]
+
+export interface VerifyCursor {
+  phase: VerifyPhase
+  after: (string | number)[]
+}
+
+export interface Found {
+  ref: string
+  problem: string
+}
+
+export interface VerifyStep {
+  checked: number
+  erased: number
+  problems: Found[]
+  /** Null at the end. */
+  next: VerifyCursor | null
 }
 
 /** Snapshots, forks, diff, revert and merge. */

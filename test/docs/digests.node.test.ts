@@ -164,6 +164,25 @@ it('a session that an edge serves verifies from the page alone, version by versi
   expect(values).toBe(10)
 })
 
+it('an erased value takes its salt along, and the chain still verifies', async () => {
+  await write({ op: 'state.set', key: 'phone', value: '+41 44 668 18 00' })
+  const { body: before } = await call(edge, 'GET', world)
+  const { body: full } = await call(edge, 'GET', `${world}/commits/${before.version}`)
+  expect(full.ops[0]).toHaveProperty('salt')
+  expect((await call(edge, 'POST', `${world}/erase`, { refs: ['state:phone'] })).status).toBe(200)
+  const { body: now } = await call(edge, 'GET', `${world}/commits/${before.version}`)
+  expect(now.ops[0]).toEqual({
+    op: 'state.set',
+    ref: 'state:phone',
+    digest: full.ops[0].digest,
+    erased: true,
+  })
+  expect(verify(now, now.previous)).toBe(0)
+  const { body: erasure } = await call(edge, 'GET', `${world}/commits/${before.version + 1}`)
+  expect(erasure.ops).toEqual([{ op: 'erase', ref: `state:phone@${before.version}`, digest: null }])
+  verify(erasure, now.digest)
+})
+
 it('a changed value, time or order would be found out', async () => {
   const { body } = await call(edge, 'GET', `${world}/commits/2`)
   const { previous } = body

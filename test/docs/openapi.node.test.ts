@@ -168,6 +168,22 @@ describe('each answer is as described', () => {
     await tour.go('delete', `${world}/snapshots/v1`, {}, 204)
   })
 
+  it('of proof', async () => {
+    await tour.go('put', `${world}/state/secret`, { body: 'a name' }, 201)
+    await tour.go('put', `${world}/files/secret.txt`, { body: 'a face', type: 'text/plain' }, 201)
+    const { seq } = (await tour.go('post', `${world}/log`, { body: { payload: 'a name' } }, 201)).events[0]
+    const { version } = await tour.go('get', world, {}, 200)
+    const refs = ['state:secret', 'file:secret.txt', `log:${seq}`]
+    await tour.go('post', `${world}/erase`, { body: { refs } }, 200)
+    await tour.go('post', `${world}/erase`, { body: { refs: ['state:nothing'] } }, 404)
+    await tour.go('get', `${world}/state/secret`, {}, 410)
+    await tour.go('get', `${world}/state`, {}, 200)
+    await tour.go('get', `${world}/files`, {}, 200)
+    await tour.go('get', `${world}/log?limit=1000`, {}, 200)
+    await tour.go('get', `${world}/commits/${version}`, {}, 200)
+    await tour.go('get', `${world}/verify`, {}, 200)
+  })
+
   it('of leases', async () => {
     const lease = { holder: 'tour', ttl: 60 }
     const { token } = await tour.go('post', `${world}/lease`, { body: lease }, 201)

@@ -22,7 +22,10 @@ const fileHeaders = [
   'Cache-Control',
 ] as const
 const whole: Answer = { text: 'The file’s bytes', content: bytes('*/*'), headers: fileHeaders }
-const corruptFile = z.object({ path: z.string(), since: z.int(), corrupt: z.literal(true) })
+const mark = z.literal(true).optional()
+const unreadable = z
+  .object({ path: z.string(), since: z.int(), corrupt: mark, erased: mark })
+  .meta({ description: 'A file whose entry does not read back, or was erased' })
 
 export const files: Section = {
   tag: 'Files',
@@ -45,7 +48,7 @@ export const files: Section = {
       answers: {
         200: page(
           'Files in the order of their paths, bytewise',
-          z.union([fileShown, prefixShown, corruptFile]),
+          z.union([fileShown, prefixShown, unreadable]),
         ),
       },
     },

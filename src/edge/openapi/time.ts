@@ -1,10 +1,12 @@
-// Snapshots, forks, and what lies between two versions.
+// Snapshots, forks, what lies between two versions, and what can be proved or taken out.
 
 import { z } from 'zod'
 import { written } from '../../protocol/resources.ts'
 import {
   differenceShown,
   entryKinds,
+  eraseBody,
+  erasedShown,
   forkBody,
   forkShown,
   mergeBody,
@@ -13,6 +15,7 @@ import {
   snapshotBody,
   snapshotObjectShown,
   snapshotShown,
+  verifiedShown,
 } from '../../protocol/time.ts'
 import { answer, json, page, pageOf } from './content.ts'
 import type { Section } from './route.ts'
@@ -127,6 +130,25 @@ export const time: Section = {
         200: answer('What would be brought, of a dry run', mergedShown),
       },
       errors: ['merge_conflict'],
+    },
+    {
+      method: 'get',
+      path: `${world}/verify`,
+      summary: 'Verify the world',
+      text: 'Recomputes every digest, of the chain, of values, of bytes and of snapshots, and names what does not match. A large world takes several requests: `next` is the `cursor` of the one to come.',
+      needs: 'read',
+      parameters: ['cursor'],
+      answers: { 200: answer('What was found', verifiedShown) },
+    },
+    {
+      method: 'post',
+      path: `${world}/erase`,
+      summary: 'Erase values, for good',
+      text: 'Content and salt go from the head, the past, the catalog, pages, bytes, and every fork; digests stay, so every chain still verifies. A reference without a version means every value it ever had.',
+      needs: 'admin',
+      parameters: ['idempotency', 'lease'],
+      body: { content: json(eraseBody) },
+      answers: { 200: answer('How many values were erased', erasedShown) },
     },
   ],
 }

@@ -8,7 +8,7 @@ import type { Item, PageRef } from '../../snapshot/page.ts'
 import { findBlob } from '../blobs.ts'
 import { ByteMethods } from '../byte-methods.ts'
 import { readEntry } from '../read-entries.ts'
-import type { At, Caller, EntryRead, ForkInit, TimeRpc } from '../rpc.ts'
+import type { At, Caller, EntryRead, ForkInit, TimeRpc, VerifyCursor } from '../rpc.ts'
 import { resolveAt } from '../time.ts'
 import type { World } from '../world.ts'
 import { type BlobRows, blobRows, holdForeign } from './blob-rows.ts'
@@ -26,7 +26,7 @@ import { snapshotObjects } from './objects.ts'
 import { pagesAt } from './page-list.ts'
 import { type RevertRequest, revert } from './revert.ts'
 import { dropSnapshot, listSnapshots, readSnapshot, type SnapshotRequest, takeSnapshot } from './snapshot.ts'
-import { type VerifyCursor, verifyStep } from './verify.ts'
+import { verifyStep } from './verify.ts'
 
 export abstract class TimeMethods extends ByteMethods implements TimeRpc {
   // Snapshots

@@ -16,6 +16,7 @@ import { type EntryKind, formatRef } from '../../protocol/refs.ts'
 import { isErased } from '../erased.ts'
 import { type CommitRow, changesOf, commitColumns } from '../history.ts'
 import { type EventRow, eventColumns } from '../read-log.ts'
+import { type Found, type VerifyCursor, type VerifyPhase, type VerifyStep, verifyPhases } from '../rpc.ts'
 import { type Entry, entryColumns } from '../store.ts'
 import { rfc3339 } from '../time.ts'
 import type { World } from '../world.ts'
@@ -23,27 +24,6 @@ import { eraseOperation } from './erased-ref.ts'
 import { splitRef } from './journal.ts'
 import { verifyBlobs } from './verify-blobs.ts'
 import { verifySnapshots } from './verify-snapshots.ts'
-
-export const verifyPhases = ['commits', 'events', 'entries', 'past', 'blobs', 'snapshots'] as const
-export type VerifyPhase = (typeof verifyPhases)[number]
-
-export interface VerifyCursor {
-  phase: VerifyPhase
-  after: (string | number)[]
-}
-
-export interface Found {
-  ref: string
-  problem: string
-}
-
-export interface VerifyStep {
-  checked: number
-  erased: number
-  problems: Found[]
-  /** Null at the end. */
-  next: VerifyCursor | null
-}
 
 /** What one step may look at. */
 const rowsPerStep = 2000
