@@ -18,6 +18,8 @@ export default defineConfig({
                 LARES_ROOT_KEY: 'test-root-key',
                 LARES_SIGNING_SECRET: 'dGVzdC1zaWduaW5nLXNlY3JldC0zMi1ieXRlcy1sb25n',
                 LARES_DIGEST_SECRET: 'dGVzdC1kaWdlc3Qtc2VjcmV0LTMyLWJ5dGVzLWxvbmch',
+                // The long run of the tests that try many things at random.
+                TEST_RUNS: process.env.LARES_TEST_RUNS ?? '',
                 TEST_MIGRATIONS: await readD1Migrations('./migrations'),
               },
             },

@@ -80,7 +80,8 @@ export function objectName(key: string, sha256: string): string {
   return pack?.[1] === undefined ? sha256 : `pack:${pack[1]}`
 }
 
-function ledgerOf(name: string): number {
+/** Which of a fleet's ledgers knows an object. */
+export function ledgerOf(name: string): number {
   // Both hex digests and ULIDs end in evenly spread characters.
   const digit = Number.parseInt(name.slice(-1), 32)
   return (Number.isNaN(digit) ? name.charCodeAt(name.length - 1) : digit) % ledgerCount
