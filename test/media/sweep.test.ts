@@ -3,7 +3,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { sweepOnSchedule } from '../../src/edge/sweep.ts'
-import { holdObjects, ledgerAt, releaseObjects } from '../../src/media/hold.ts'
+import { holdObjects, ledgerAt, ledgerOf, releaseObjects } from '../../src/media/hold.ts'
 import { Client, freshFleet, keysOf, noise, sha256Of } from './support.ts'
 import { expectNoStray, keysHeld, sweep } from './sweep-support.ts'
 
@@ -121,6 +121,37 @@ describe('the sweep', () => {
     await env.BLOBS.delete(condemned ?? '')
     const got = await client.ask(`/blobs/${sha256}`)
     expect(new Uint8Array(await got.arrayBuffer())).toEqual(bytes)
+  })
+
+  it('lets a blob live that is put again between any two of its steps', async () => {
+    const bytes = noise(big, 20)
+    const sha256 = await sha256Of(bytes)
+    for (let again = 0; again < 6; again++) {
+      const client = await Client.make(await freshFleet())
+      await putBlob(client, bytes)
+      const before = Date.now() + 1
+      while (Date.now() < before) await new Promise((resolve) => setTimeout(resolve, 1))
+      const ledger = ledgerAt(env, client.fleet, ledgerOf(sha256))
+      const [key = ''] = await keysHeld(client)
+      const steps = [
+        () => client.stub.unneededKeys([key], before, false),
+        () => client.stub.unneededKeys([key], before, true),
+        () => ledger.letGo(client.session, [sha256], before),
+        () => ledger.condemn([sha256], before),
+        () => env.BLOBS.delete(key),
+        () => ledger.buried([key]),
+      ]
+      for (const [index, step] of steps.entries()) {
+        if (index === again) expect((await client.put('f', bytes)).status).toBe(201)
+        // What was not condemned is not deleted.
+        if (index < 4 || (await ledger.doomed(9)).includes(key)) await step()
+      }
+      const got = await client.get('f')
+      expect([again, got.status]).toEqual([again, 200])
+      expect(new Uint8Array(await got.arrayBuffer())).toEqual(bytes)
+      await expectNoStray(client.fleet, [client])
+      expect((await client.get('f')).status).toBe(200)
+    }
   })
 
   it('stops where most would go, unless it is forced', async () => {
