@@ -1,6 +1,7 @@
 // Fleets and their keys, for the root key; session tokens, for whoever holds a key or a token; activity over all sessions.
 
 import type { Hono } from 'hono'
+import { z } from 'zod'
 import { createFleet, createKey, deleteKey, revokeToken } from '../auth/admin.ts'
 import { sees } from '../auth/scopes.ts'
 import { mint } from '../auth/tokens.ts'
@@ -19,6 +20,7 @@ export function fleetRoutes(app: Hono<EdgeEnv>): void {
   fleetRoute(app, 'put', '/v1/fleets/:f', 'root', async (c) => {
     readQuery(c, [])
     const fleet = fleetOf(c)
+    await readOptionalBody(c, nothing)
     const made = await createFleet(c.env, fleet)
     return made.ok
       ? replyJson(c, { fleet }, { status: made.created ? 201 : 200 })
@@ -67,8 +69,8 @@ export function fleetRoutes(app: Hono<EdgeEnv>): void {
     const who = c.get('who')
     // `after` takes what `next` gave, here as well as `cursor` does everywhere.
     const raw = query.get('cursor') ?? query.get('after')
-    const after = raw === undefined || raw === '' ? null : decodeCursor('activity', raw)
-    if (raw !== undefined && raw !== '' && typeof after !== 'string')
+    const after = raw === undefined ? null : decodeCursor('activity', raw)
+    if (raw !== undefined && typeof after !== 'string')
       throw invalid('this is no cursor of this list', 'after')
     const page = await listFleetCommits(c.env.CATALOG, who.fleet, {
       limit: readLimit(query),
@@ -82,6 +84,9 @@ export function fleetRoutes(app: Hono<EdgeEnv>): void {
     })
   })
 }
+
+/** A fleet has nothing but its name; a field that someone sends is a mistake to tell of. */
+const nothing = z.strictObject({})
 
 function fleetOf(c: EdgeContext): string {
   const fleet = c.req.param('f') ?? ''
