@@ -6,5 +6,13 @@ import { benchGrowth } from './growth.ts'
 import { benchPast } from './past.ts'
 import { benchRows } from './rows.ts'
 import type { Suite } from './suite.ts'
+import { benchTime } from './time.ts'
 
-export const suites: readonly Suite[] = [benchRows, benchAppends, benchCommits, benchGrowth, benchPast]
+export const suites: readonly Suite[] = [
+  benchRows,
+  benchAppends,
+  benchCommits,
+  benchGrowth,
+  benchPast,
+  benchTime,
+]

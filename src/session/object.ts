@@ -25,6 +25,8 @@ const newerSchemaDelay = 60_000
 const busyDelay = 1_000
 /** Between two parts of one delivery. */
 const nextPartDelay = 10
+/** Milliseconds between the steps of a fork's take-over, so that its first readers and writers are not kept waiting. */
+const takeOverPause = 20
 const retryDelays = [1_000, 2_000, 5_000, 15_000, 30_000]
 
 export abstract class SessionObject extends DurableObject<Env> {
@@ -89,7 +91,7 @@ export abstract class SessionObject extends DurableObject<Env> {
   /** A parent that does not answer makes the child late, no more. */
   async #takeOver(forks: Forks): Promise<void> {
     try {
-      await forks.takeOver()
+      await forks.takeOver(takeOverPause)
     } catch (error) {
       console.warn('the parent could not be reached', error instanceof Error ? error.message : 'unknown')
     }

@@ -37,8 +37,9 @@ export interface RowsPage {
   after: SqlStorageValue[] | null
 }
 
-const rowsPerPage = 4000
-const bytesPerPage = 4 * 1024 * 1024
+/** Small enough that a writer waits for no more than some milliseconds of it. */
+const rowsPerPage = 1000
+const bytesPerPage = 2 * 1024 * 1024
 
 /** Begins a fork: the child is remembered before it exists, so that no deletion can come between. */
 export function beginFork(world: World, at: At, child: string): Outcome<ForkSeed> {

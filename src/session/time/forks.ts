@@ -49,13 +49,19 @@ export class Forks {
     }))
   }
 
-  /** Takes over everything that is still missing. */
-  async takeOver(): Promise<void> {
-    while (this.#pending) await this.step()
+  /**
+   * Takes over everything that is still missing.
+   *
+   * @param pause milliseconds between steps, in which others are served; none for a reader who waits for it
+   */
+  async takeOver(pause = 0): Promise<void> {
+    while (this.#pending) {
+      await this.#step()
+      if (pause > 0) await scheduler.wait(pause)
+    }
   }
 
-  /** One bounded step of taking over. */
-  async step(): Promise<void> {
+  async #step(): Promise<void> {
     if (!(await hydrateStep(this.#world, this.#env, this.#parent()))) this.#pending = false
   }
 
