@@ -3,6 +3,7 @@
 import { Hono } from 'hono'
 import { FleetUnavailable } from '../auth/fleet-view.ts'
 import { type Failure, fail } from '../protocol/errors.ts'
+import { archiveRoutes } from './archive.ts'
 import { blobRoutes } from './blobs.ts'
 import { commitRoutes } from './commits.ts'
 import type { EdgeEnv } from './context.ts'
@@ -47,6 +48,7 @@ export function createApp(): Hono<EdgeEnv> {
   historyRoutes(app)
   sweepRoutes(app)
   proofRoutes(app)
+  archiveRoutes(app)
   fleetRoutes(app)
 
   app.notFound((c) =>

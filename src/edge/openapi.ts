@@ -2,6 +2,7 @@
 // it: see openapi/route.ts.
 
 import { problem } from '../protocol/resources.ts'
+import { archive } from './openapi/archive.ts'
 import { blobs } from './openapi/blobs.ts'
 import { commits } from './openapi/commits.ts'
 import { files } from './openapi/files.ts'
@@ -26,6 +27,7 @@ export const sections: readonly Section[] = [
   files,
   blobs,
   time,
+  archive,
   lease,
   fleet,
   service,

@@ -86,6 +86,8 @@ export abstract class ByteMethods extends SessionObject implements BlobRpc {
     act: boolean,
   ): Promise<Outcome<{ keys: readonly string[] }>> {
     const { world } = this
+    if (world?.state === 'staged')
+      return fail('unavailable', 'a world is being imported under this name', { retry_after: 60 })
     // A session that ends needs its bytes until the last fork has taken over what it needs: only a buried one is gone.
     if (world && world.state !== 'new' && !world.buried && world.closed() !== null)
       return fail('unavailable', 'the session is ending', { retry_after: 60 })

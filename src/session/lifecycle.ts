@@ -12,6 +12,7 @@ import type { Identity, World } from './world.ts'
 
 /** Makes the session, or finds it there: then nothing about it changes. */
 export function found(world: World, init: SessionInit, digestSecret: string): { created: boolean } | Failure {
+  if (world.state === 'staged') return beingImported()
   if (world.state !== 'new') return world.closed() ?? { created: false }
   const now = Date.now()
   world.found(
@@ -32,6 +33,11 @@ export function found(world: World, init: SessionInit, digestSecret: string): { 
     digestSecret,
   )
   return { created: true }
+}
+
+/** A name under which a world is being taken in is not free, and there is nothing under it yet. */
+export function beingImported(): Failure {
+  return fail('in_flight', 'a world is being imported under this name')
 }
 
 export function show(world: World): SessionShown {

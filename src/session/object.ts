@@ -14,6 +14,7 @@ import { Tail } from './tail.ts'
 import { pendingErasures } from './time/erase.ts'
 import { carryOut } from './time/erasing.ts'
 import { Forks, stubOf } from './time/forks.ts'
+import { stageDue } from './time/import.ts'
 import { pruneStep } from './time/retention.ts'
 import { hasSnapshotNews, tellOfSnapshots } from './time/snapshot-news.ts'
 import { World } from './world.ts'
@@ -54,6 +55,7 @@ export abstract class SessionObject extends DurableObject<Env> {
     // Whoever wrote this object knows what to do; a dropped alarm would leave its outbox full.
     if (!world) return this.ctx.storage.setAlarm(Date.now() + newerSchemaDelay)
     if (world.state === 'new') return
+    if (world.state === 'staged') return this.#giveUp(world)
     if (world.state === 'deleted') return this.#depart(world)
     const { expires_at } = world.identity
     if (expires_at !== null && expires_at <= Date.now()) {
@@ -78,6 +80,13 @@ export abstract class SessionObject extends DurableObject<Env> {
     this.#failures = delivery === 'failed' ? this.#failures + 1 : 0
     if (delivery === 'done' && world.state === 'live') this.#tidy(world)
     await this.#rearm(delivery)
+  }
+
+  /** Drops a world whose import was cut off. */
+  async #giveUp(world: World): Promise<void> {
+    const due = stageDue(world)
+    if (due !== null && due > Date.now()) await this.ctx.storage.setAlarm(due)
+    else world.unstage()
   }
 
   /** Forgets old answers, at most once an hour: finding them reads all there are. Its row outlives an object that sleeps. */

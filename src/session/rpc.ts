@@ -10,6 +10,7 @@ import type {
   SessionShown,
 } from '../protocol/index.ts'
 import type { Item, PageRef } from '../snapshot/page.ts'
+import type { ArchiveRpc } from './archive-rpc.ts'
 import type { BlobRpc, NewBlob, Place } from './blob-rpc.ts'
 import type { Made } from './commit.ts'
 import type { BlobRows } from './time/blob-rows.ts'
@@ -63,8 +64,6 @@ export type WireOperation = Spill<Spill<Operation, 'value'>, 'payload'> & {
   must?: true
   /** Condition by digest, for `If-Match`. */
   match?: string
-  /** Of a patch that the edge has applied because the value is large: what came out, and the digest of what it was made of. */
-  patched?: { base: string | null; value: Value }
 }
 
 export interface CommitRequest {
@@ -158,7 +157,7 @@ export interface ForkInit {
 }
 
 /** A Session object as the edge holds it: these methods, and `fetch` for the tail's WebSocket. */
-export interface SessionStub extends SessionRpc, TimeRpc {
+export interface SessionStub extends SessionRpc, TimeRpc, ArchiveRpc {
   fetch(url: string, init: RequestInit): Promise<Response>
 }
 

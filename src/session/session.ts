@@ -12,10 +12,10 @@ import { newerSchema } from './object.ts'
 import { listEntries, readEntry } from './read-entries.ts'
 import { listLog, pending, readEvent } from './read-log.ts'
 import * as Rpc from './rpc.ts'
-import { TimeMethods } from './time/methods.ts'
+import { ArchiveMethods } from './time/archive-methods.ts'
 import type { World } from './world.ts'
 
-export class Session extends TimeMethods implements Rpc.SessionRpc {
+export class Session extends ArchiveMethods implements Rpc.SessionRpc {
   // Lifecycle
 
   async create(caller: Rpc.Caller, init: Rpc.SessionInit) {
@@ -59,7 +59,7 @@ export class Session extends TimeMethods implements Rpc.SessionRpc {
     const world = this.world
     if (!world) return newerSchema()
     if (world.state === 'deleted') return { ok: true }
-    if (world.state === 'new') return fail('not_found', 'no such session')
+    if (world.state !== 'live') return fail('not_found', 'no such session')
     this.end()
     return { ok: true }
   }

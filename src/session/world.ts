@@ -69,7 +69,7 @@ export class World {
   readonly sql: SqlStorage
   #loaded: Loaded | null = null
   readonly #held = new Set<{ version: number }>()
-  #state: 'new' | 'live' | 'deleted'
+  #state: 'new' | 'staged' | 'live' | 'deleted'
 
   /** @throws NewerSchema when the object was written by a newer Lares. */
   constructor(storage: DurableObjectStorage) {
@@ -81,19 +81,21 @@ export class World {
       return
     }
     migrate(storage, schema)
-    this.#state = this.meta('deleted') === null ? 'live' : 'deleted'
+    this.#state = this.meta('deleted') !== null ? 'deleted' : this.meta('stage') !== null ? 'staged' : 'live'
   }
 
   /** Why this session cannot be used, or null. A session that has expired is gone, also before anything removed it. */
   closed(): Failure | null {
-    if (this.#state === 'new') return fail('not_found', 'no such session')
+    // What is being taken in is not there until all of it is.
+    if (this.#state === 'new' || this.#state === 'staged') return fail('not_found', 'no such session')
     if (this.#state === 'deleted') return fail('gone', 'the session was deleted')
     const { expires_at } = this.identity
     if (expires_at !== null && expires_at <= Date.now()) return fail('gone', 'the session has expired')
     return null
   }
 
-  get state(): 'new' | 'live' | 'deleted' {
+  /** `staged`: a world is being taken in, and there is no session yet. */
+  get state(): 'new' | 'staged' | 'live' | 'deleted' {
     return this.#state
   }
 
@@ -142,6 +144,34 @@ export class World {
     this.#loaded = null
   }
 
+  /** Makes the tables for a world that is about to be taken in. */
+  stage(mark: string): void {
+    this.storage.transactionSync(() => {
+      migrate(this.storage, 0)
+      this.setMeta('stage', mark)
+    })
+    this.#state = 'staged'
+  }
+
+  /** Makes what was taken in a session, with what else `fill` writes, all at once. */
+  open(identity: Identity, fill: () => void): void {
+    this.storage.transactionSync(() => {
+      this.setMeta('session', JSON.stringify(identity))
+      this.dropMeta('stage')
+      fill()
+    })
+    this.#state = 'live'
+    this.#loaded = null
+  }
+
+  /** Drops all that was taken in: there never was a session. */
+  unstage(): void {
+    if (this.#state !== 'staged') return
+    this.storage.transactionSync(() => this.#dropTables([]))
+    this.#state = 'new'
+    this.#loaded = null
+  }
+
   saveIdentity(identity: Identity): void {
     this.setMeta('session', JSON.stringify(identity))
     this.#load().identity = identity
@@ -163,20 +193,23 @@ export class World {
   bury(): void {
     const deleted = this.meta('deleted') ?? 'null'
     this.storage.transactionSync(() => {
-      const tables = this.sql
-        .exec<{ name: string }>(
-          "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
-        )
-        .toArray()
       // What it held in R2 is handed back first, behind the answer; these two tables say what that is.
       this.sql.exec('DELETE FROM upload_parts')
-      for (const { name } of tables)
-        if (name !== 'blobs' && name !== 'uploads') this.sql.exec(`DROP TABLE IF EXISTS "${name}"`)
+      this.#dropTables(['blobs', 'uploads'])
       this.sql.exec('CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID')
       this.setMeta('schema', String(schemaVersion))
       this.setMeta('deleted', deleted)
     })
     this.#loaded = null
+  }
+
+  #dropTables(but: readonly string[]): void {
+    const tables = this.sql
+      .exec<{ name: string }>(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+      )
+      .toArray()
+    for (const { name } of tables) if (!but.includes(name)) this.sql.exec(`DROP TABLE IF EXISTS "${name}"`)
   }
 
   /** Whether a deleted session still has the rows it had. */

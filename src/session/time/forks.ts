@@ -4,7 +4,7 @@ import type { Env } from '../../env.ts'
 import { type Failure, fail, type Outcome } from '../../protocol/errors.ts'
 import type { EntryKind } from '../../protocol/refs.ts'
 import { once } from '../answers.ts'
-import { show } from '../lifecycle.ts'
+import { beingImported, show } from '../lifecycle.ts'
 import { readEntry } from '../read-entries.ts'
 import type { At, Caller, EntryRead, ForkInit, SessionStub } from '../rpc.ts'
 import type { World } from '../world.ts'
@@ -34,6 +34,7 @@ export class Forks {
     seed: ForkSeed,
   ): Outcome<{ version: number; session: ReturnType<typeof show> }> {
     const world = this.#world
+    if (world.state === 'staged') return beingImported()
     if (world.state !== 'new') {
       const closed = world.closed()
       if (closed) return closed
