@@ -127,14 +127,18 @@ describe('idempotency', () => {
 
   it('keeps successes and not refusals, for one route', async () => {
     const path = await world('idempotent')
-    expect(await ask('PATCH', `${path}/state/a`, 'x'.repeat(300_000), key)).toMatchObject({ status: 413 })
+    const early = { ops: [{ op: 'state.set', key: 'b', value: 0 }], expect: 1 }
+    expect(await ask('POST', `${path}/commits`, early, key)).toMatchObject({ status: 412 })
     const first = await ask('PATCH', `${path}/state/a`, 1, key)
     expect(await ask('PATCH', `${path}/state/a`, 1, key)).toEqual(first)
     expect(await ask('PATCH', `${path}/state/a`, 2, key)).toMatchObject({
       status: 422,
       body: { code: 'idempotency_mismatch' },
     })
-    expect(await ask('PATCH', `${path}/state/b`, 2, key)).toMatchObject({ status: 201, body: { version: 2 } })
+    expect(await ask('POST', `${path}/commits`, early, key)).toMatchObject({
+      status: 201,
+      body: { version: 2 },
+    })
   })
 
   it('names a session after its key', async () => {
