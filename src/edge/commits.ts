@@ -8,13 +8,13 @@ import { commitBody, type Operation } from '../protocol/ops.ts'
 import { parseWhole } from '../protocol/paging.ts'
 import type { CommitRequest } from '../session/rpc.ts'
 import { readBody, readText } from './body.ts'
-import { callerOf } from './caller.ts'
 import type { EdgeEnv } from './context.ts'
 import { sessionRoute, type Visit } from './door.ts'
 import { isKnown, readHeaders, replyPage } from './lists.ts'
+import { commitAny } from './patch-large.ts'
 import { readChoice, readCursor, readLimit, readQuery, readWhole } from './query.ts'
 import { Problem, reply, replyEmpty, replyFailure, replyJson } from './reply.ts'
-import { fill, spill } from './spill.ts'
+import { fill } from './spill.ts'
 
 export function commitRoutes(app: Hono<EdgeEnv>): void {
   sessionRoute(app, 'post', '/commits', 'any', async (visit) => {
@@ -63,11 +63,10 @@ export async function commitOps(
   visit: Visit,
   asked: string,
   ops: Operation[],
-  rest: Omit<CommitRequest, 'ops'> = {},
+  rest: Omit<CommitRequest, 'ops' | 'blobs'> = {},
 ) {
-  const { c, who, stub } = visit
-  for (const op of ops) requireOperation(who, op)
-  return stub.commit(callerOf(c, asked), { ...rest, ...(await spill(visit, ops)) })
+  for (const op of ops) requireOperation(visit.who, op)
+  return commitAny(visit, asked, ops, rest)
 }
 
 /** What each operation takes: appending, writing, or a folder of files. */

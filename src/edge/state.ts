@@ -7,13 +7,13 @@ import type { Operation } from '../protocol/ops.ts'
 import { jsonValue } from '../protocol/values.ts'
 import type { WireOperation } from '../session/rpc.ts'
 import { readBody, readText } from './body.ts'
-import { callerOf } from './caller.ts'
 import type { EdgeContext, EdgeEnv } from './context.ts'
 import { restOfPath, sessionRoute, type Visit } from './door.ts'
 import { isKnown, readHeaders, replyPage } from './lists.ts'
+import { commitAny } from './patch-large.ts'
 import { readAt, readLimit, readPlace, readQuery } from './query.ts'
 import { Problem, reply, replyEmpty, replyFailure, replyJson } from './reply.ts'
-import { fill, spill } from './spill.ts'
+import { fill } from './spill.ts'
 
 const value = jsonValue()
 
@@ -72,15 +72,10 @@ export function stateRoutes(app: Hono<EdgeEnv>): void {
 }
 
 async function write(visit: Visit, text: string, op: Operation, must = false): Promise<Response> {
-  const { c, stub } = visit
+  const { c } = visit
   readQuery(c, [])
-  const spilled = await spill(visit, [op])
-  const ops = spilled.ops.map((one) => ({
-    ...one,
-    ...preconditions(c),
-    ...(must ? { must: true as const } : {}),
-  }))
-  const outcome = await stub.commit(callerOf(c, text), { ops, blobs: spilled.blobs })
+  const ops = [{ ...op, ...preconditions(c), ...(must ? { must: true as const } : {}) }]
+  const outcome = await commitAny(visit, text, ops)
   if (!outcome.ok) return replyFailure(c, outcome)
   const { version, at, digest, created } = outcome
   return replyJson(c, { version, at, digest }, { status: created.length > 0 ? 201 : 200, version })

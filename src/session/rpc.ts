@@ -64,6 +64,8 @@ export type WireOperation = Spill<Spill<Operation, 'value'>, 'payload'> & {
   must?: true
   /** Condition by digest, for `If-Match`. */
   match?: string
+  /** Of a patch that the edge has applied because the value is large: what came out, and the digest of what it was made of. */
+  patched?: { base: string | null; value: Value }
 }
 
 export interface CommitRequest {

@@ -1,8 +1,10 @@
 // Structured state: a JSON value a key, set whole, patched, or counted up.
 
+import { hex } from '../../crypto.ts'
 import { type Canonical, canonical, type Json } from '../../protocol/canonical.ts'
 import { limits } from '../../protocol/limits.ts'
 import { mergePatch } from '../../protocol/merge-patch.ts'
+import { entryStamp } from '../store.ts'
 import { Refusal, type Transaction } from '../transaction.ts'
 import type { Applied, Handlers, OperationOf } from './kind.ts'
 
@@ -20,13 +22,21 @@ function put(tx: Transaction, key: string, value: OperationOf<'state.set'>['valu
 }
 
 function patch(tx: Transaction, op: OperationOf<'state.patch'>): Applied {
+  if (op.patched !== undefined) {
+    const { base, value } = op.patched
+    const stamp = entryStamp(tx.world.sql, 'state', op.key)
+    if ((stamp === null ? null : hex(stamp.digest)) !== base) throw tooLargeHere()
+    return put(tx, op.key, value)
+  }
   const before = current(tx, op.key)
   const after = mergePatch(before, JSON.parse(op.patch))
   return put(tx, op.key, fitting(after))
 }
 
 function add(tx: Transaction, op: OperationOf<'state.add'>): Applied {
-  const before = current(tx, op.key) ?? 0
+  const entry = tx.get('state', op.key)
+  // A value that lies in R2 is longer than any number.
+  const before: Json = entry === null ? 0 : entry.text === null ? null : JSON.parse(entry.text)
   if (typeof before !== 'number')
     throw new Refusal('invalid', 'the value is not a number', { pointer: '/key' })
   const sum = before + op.by
@@ -48,17 +58,17 @@ function remove(tx: Transaction, op: OperationOf<'state.delete'>): Applied {
 function current(tx: Transaction, key: string): Json | undefined {
   const entry = tx.get('state', key)
   if (entry === null) return undefined
-  if (entry.text === null)
-    throw new Refusal('too_large', 'a value this large can only be set whole', { limit: limits.inlineBytes })
+  if (entry.text === null) throw tooLargeHere()
   return JSON.parse(entry.text)
 }
 
 function fitting(value: Json): Canonical {
   const text = canonical(value)
-  if (Buffer.byteLength(text) > limits.inlineBytes) {
-    throw new Refusal('too_large', 'the patched value is too large; set it whole', {
-      limit: limits.inlineBytes,
-    })
-  }
+  if (Buffer.byteLength(text) > limits.inlineBytes) throw tooLargeHere()
   return text
+}
+
+/** Says to the edge, not to the client: read the value, patch it, and come again with `patched`. */
+function tooLargeHere(): Refusal {
+  return new Refusal('too_large', 'this value is patched outside the object', { limit: limits.inlineBytes })
 }
