@@ -122,9 +122,11 @@ async function list(visit: Visit): Promise<Response> {
     const page = await stub.listLog(wanted)
     if (!page.ok) return replyFailure(c, page)
     const left = deadline - Date.now()
-    if (page.items.length > 0 || left <= 0 || !(await nextCommit(visit, page.version, left))) {
-      return replyPage(visit, 'log', page)
-    }
+    if (page.items.length > 0 || left <= 0) return replyPage(visit, 'log', page)
+    if (await nextCommit(visit, page.version, left)) continue
+    // Time is up, or the session ended: what there is to say now, and no more waiting.
+    const last = await stub.listLog(wanted)
+    return last.ok ? replyPage(visit, 'log', last) : replyFailure(c, last)
   }
 }
 
