@@ -75,9 +75,10 @@ function failureOf(error: unknown, requestId: string): Failure {
   return fail('internal', `something went wrong on our side; tell us the request id ${requestId}`)
 }
 
-/** The platform marks what a retry may cure; D1 says so in words alone. */
+/** The platform marks what a retry may cure; D1 says so in words alone, inside the error of whoever asked it. */
 function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false
+  if (error.cause !== undefined && isPassing(error.cause)) return true
   if (Reflect.get(error, 'retryable') === true || Reflect.get(error, 'overloaded') === true) return true
   if (Reflect.get(error, 'durableObjectReset') === true) return true
   return /D1_ERROR|Network connection lost|internal error; reference|Durable Object .* (reset|overloaded)/i.test(
