@@ -70,12 +70,6 @@ it('the page names every folder there is', () => {
   for (const folder of folders) expect(page).toContain(`| \`src/${folder}\` |`)
 })
 
-it('the page on testing names every folder of tests', () => {
-  const page = readFileSync('docs/testing.md', 'utf8')
-  const folders = readdirSync('test', { withFileTypes: true }).filter((one) => one.isDirectory())
-  expect(folders.filter(({ name }) => !page.includes(`\`test/${name}\``)).map(({ name }) => name)).toEqual([])
-})
-
 it('every link between the documents leads to one that is there', () => {
   for (const page of ['../README.md', ...readdirSync('docs')]) {
     const text = readFileSync(join('docs', page), 'utf8')
