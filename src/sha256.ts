@@ -7,6 +7,40 @@ export const shortBytes = 512
 
 /** The digest of the parts, one after the other; in UTF-8 they must not be longer than three times `shortBytes`. */
 export function shortSha256(parts: readonly (string | Uint8Array)[]): Uint8Array {
+  return digest(initial, 0, parts)
+}
+
+/** HMAC (RFC 2104) with a key of at most 64 bytes, which must stay as it is: what it does to a text is remembered. */
+export function shortHmacSha256(key: Uint8Array, text: string): Uint8Array {
+  const known = keys.get(key)
+  const { inner, outer } = known ?? prepare(key)
+  return digest(outer, 64, [digest(inner, 64, [text])])
+}
+
+/** The states after a key's two padded blocks, from which every text's hash goes on. */
+interface Prepared {
+  inner: Int32Array
+  outer: Int32Array
+}
+
+const keys = new WeakMap<Uint8Array, Prepared>()
+
+function prepare(key: Uint8Array): Prepared {
+  const prepared = { inner: stateAfter(key, 0x36), outer: stateAfter(key, 0x5c) }
+  keys.set(key, prepared)
+  return prepared
+}
+
+function stateAfter(key: Uint8Array, padding: number): Int32Array {
+  message.fill(padding, 0, 64)
+  for (const [i, byte] of key.entries()) message[i] = padding ^ byte
+  state.set(initial)
+  compress(0)
+  return state.slice()
+}
+
+/** Goes on from a state that some whole blocks have led to. */
+function digest(from: Int32Array, before: number, parts: readonly (string | Uint8Array)[]): Uint8Array {
   let length = 0
   for (const part of parts) {
     if (typeof part === 'string') length += encoder.encodeInto(part, message.subarray(length)).written
@@ -15,24 +49,12 @@ export function shortSha256(parts: readonly (string | Uint8Array)[]): Uint8Array
       length += part.length
     }
   }
-  const end = pad(length)
-  state.set(initial)
+  const end = pad(length, before)
+  state.set(from)
   for (let block = 0; block < end; block += 64) compress(block)
-  const digest = new Uint8Array(32)
-  for (let i = 0; i < 32; i++) digest[i] = word(state, i >> 2) >>> (24 - 8 * (i & 3))
-  return digest
-}
-
-/** HMAC (RFC 2104) with a key of at most 64 bytes. */
-export function shortHmacSha256(key: Uint8Array, text: string): Uint8Array {
-  const inner = new Uint8Array(64).fill(0x36)
-  const outer = new Uint8Array(64).fill(0x5c)
-  for (let i = 0; i < key.length; i++) {
-    const byte = key[i] ?? 0
-    inner[i] = 0x36 ^ byte
-    outer[i] = 0x5c ^ byte
-  }
-  return shortSha256([outer, shortSha256([inner, text])])
+  const bytes = new Uint8Array(32)
+  for (let i = 0; i < 32; i++) bytes[i] = word(state, i >> 2) >>> (24 - 8 * (i & 3))
+  return bytes
 }
 
 // Used by one call at a time: nothing here waits.
@@ -41,12 +63,12 @@ const encoder = new TextEncoder()
 const state = new Int32Array(8)
 const schedule = new Int32Array(64)
 
-/** A bit, zeros, and the length in bits, up to whole blocks; answers where they end. */
-function pad(length: number): number {
+/** A bit, zeros, and the length of all in bits, up to whole blocks; answers where they end. */
+function pad(length: number, before: number): number {
   const end = (length + 9 + 63) & ~63
   message.fill(0, length, end)
   message[length] = 0x80
-  const bits = length * 8
+  const bits = (before + length) * 8
   message[end - 1] = bits
   message[end - 2] = bits >>> 8
   message[end - 3] = bits >>> 16

@@ -236,9 +236,9 @@ export class Transaction {
     }
   }
 
-  #sealEvent({ payload, ...event }: NewEvent): Sealed {
+  #sealEvent({ type, lane, payload, key, parent }: NewEvent): Sealed {
     if (typeof payload !== 'string') return { text: null, ...payload }
-    const text = eventValue({ ...event, payload })
+    const text = eventValue({ type, lane, payload, key, parent })
     const salt = saltOf(hashes, this.world.saltKey, text)
     return {
       text: payload,
