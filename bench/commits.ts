@@ -23,9 +23,12 @@ export const benchCommits: Suite = {
     const alone = await stage.connect('instrumented', 4)
     const session = await stage.session(lares)
     const catalog = { events: 0, ms: 0 }
+    const work: number[] = []
     const measured = await interleave(stage.rounds, {
       lares: async () => {
+        const before = lares.processorTime() ?? Number.NaN
         const rate = await events(lares, session)
+        work.push(((lares.processorTime() ?? Number.NaN) - before) / (rate * secondsPerRound))
         catalog.events += rate * secondsPerRound
         catalog.ms += secondsPerRound * 1000 + (await settled(lares, session))
         return rate
@@ -40,6 +43,9 @@ export const benchCommits: Suite = {
         target: { atLeast: 40_000 },
         note: 'at 4 connections, the catalog being fed',
       },
+      ...(Number.isNaN(median(work))
+        ? []
+        : [{ what: 'processor time of an event', measured: median(work) * 1000, unit: 'us' }]),
       { what: 'the same without the catalog', measured: median(measured.alone), unit: '/s' },
       {
         what: 'until the catalog has them too',

@@ -5,7 +5,8 @@ import type { Env } from '../../src/env.ts'
 import worker from '../../src/index.ts'
 import { Session as Product } from '../../src/session/session.ts'
 
-export { Fleet } from '../../src/auth/fleet.ts'
+// All that the Worker's entry exports; the session below takes the place of its own.
+export * from '../../src/index.ts'
 
 export class Session extends Product {
   constructor(context: DurableObjectState, env: Env) {
