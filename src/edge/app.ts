@@ -13,15 +13,19 @@ import { fleetRoutes } from './fleets.ts'
 import { forkRoutes } from './forks.ts'
 import { historyRoutes } from './history.ts'
 import { leaseRoutes } from './lease.ts'
+import { lineageRoutes } from './lineage.ts'
 import { logRoutes } from './log.ts'
 import { proofRoutes } from './proof.ts'
 import { Problem, replyFailure, replyJson } from './reply.ts'
 import { sessionRoutes } from './sessions.ts'
 import { snapshotRoutes } from './snapshots.ts'
+import { sqlRoutes } from './sql.ts'
 import { stateRoutes } from './state.ts'
 import { sweepRoutes } from './sweep.ts'
+import { tableRoutes } from './tables.ts'
 import { tailRoutes } from './tail.ts'
 import { uploadRoutes } from './uploads.ts'
+import { viewRoutes } from './views.ts'
 
 export function createApp(): Hono<EdgeEnv> {
   // The path as it was sent: each route decodes its own part, once.
@@ -49,6 +53,10 @@ export function createApp(): Hono<EdgeEnv> {
   sweepRoutes(app)
   proofRoutes(app)
   archiveRoutes(app)
+  tableRoutes(app)
+  viewRoutes(app)
+  sqlRoutes(app)
+  lineageRoutes(app)
   fleetRoutes(app)
 
   app.notFound((c) =>

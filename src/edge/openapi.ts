@@ -4,6 +4,7 @@
 import { problem } from '../protocol/resources.ts'
 import { archive } from './openapi/archive.ts'
 import { blobs } from './openapi/blobs.ts'
+import { catalog } from './openapi/catalog.ts'
 import { commits } from './openapi/commits.ts'
 import { files } from './openapi/files.ts'
 import { fleet } from './openapi/fleet.ts'
@@ -16,6 +17,7 @@ import { service } from './openapi/service.ts'
 import { sessions } from './openapi/sessions.ts'
 import { sharedHeaders } from './openapi/shared.ts'
 import { state } from './openapi/state.ts'
+import { tables } from './openapi/tables.ts'
 import { time } from './openapi/time.ts'
 
 /** Every resource, in the order in which a reader meets them. */
@@ -26,6 +28,8 @@ export const sections: readonly Section[] = [
   state,
   files,
   blobs,
+  tables,
+  catalog,
   time,
   archive,
   lease,

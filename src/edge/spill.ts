@@ -129,6 +129,10 @@ function carried(op: WireOperation): Value | undefined {
       return op.patch
     case 'file.put':
       return op.meta
+    case 'row.insert':
+      return op.rows
+    case 'row.update':
+      return op.set
     default:
       return undefined
   }

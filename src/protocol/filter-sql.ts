@@ -8,11 +8,17 @@ import { type FilterNode, type FilterTest, parseFilter, unknownName } from './fi
 /**
  * What a name stands for. All SQL here is the caller's own, never a client's.
  *
- * - `json`: a place in a JSON or JSONB document. `null` and absent are two things.
+ * - `json`: a place in a JSON or JSONB document. `null` and absent are two things, unless it is `nullable`.
  * - `scalar`: an SQL expression of one type, where NULL is both.
  */
 export type Operand =
-  | { is: 'json'; document: string; path: readonly string[] }
+  | {
+      is: 'json'
+      document: string
+      path: readonly string[]
+      /** True where no value and null are one. */
+      nullable?: true
+    }
   | {
       is: 'scalar'
       sql: string
@@ -120,7 +126,16 @@ class Compiler {
     }
   }
 
-  #json({ document, path }: Extract<Operand, { is: 'json' }>, test: FilterTest): string {
+  #json({ document, path, nullable }: Extract<Operand, { is: 'json' }>, test: FilterTest): string {
+    if (nullable) {
+      const none = `(coalesce(json_type(${document}, ${this.#value(`$.${path.map(label).join('.')}`)}), 'null') = 'null')`
+      if (test.op === '$exists') return test.value ? `NOT ${none}` : none
+      if (test.op === '$eq' && test.value === null) return none
+      if (test.op === '$in' && test.values.includes(null)) {
+        const others = { op: test.op, values: test.values.filter((value) => value !== null) }
+        return joined([none, this.#json({ is: 'json', document, path }, others)], 'or')
+      }
+    }
     // A step of digits is an index in an array and a key in an object: at most one of the two readings finds something.
     const readings = path.reduce<string[]>(
       (paths, step) => [

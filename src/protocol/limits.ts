@@ -61,4 +61,30 @@ export const limits = {
   /** Bytes of file metadata given by the caller. */
   metaBytes: 16 * KiB,
   digestsPerCall: 1000,
+  /** Columns of one table, and tables and views of one session. */
+  columns: 64,
+  tables: 200,
+  /** Rows of one insert. */
+  rows: 100_000,
+  /** Bytes of one row in canonical form; larger content is a file, or a media column. */
+  rowBytes: MiB,
+  /** Bytes of one filter. */
+  filterBytes: MiB,
+  /** Characters of a computed column's expression. */
+  expressionChars: 2000,
+  /** Characters of an SQL statement, and bytes of its parameters. */
+  sqlChars: 32_000,
+  sqlParamBytes: MiB,
+  sqlParams: 90,
+  /** Rows and bytes of an SQL answer. */
+  sqlRows: 10_000,
+  sqlRowsDefault: 1000,
+  sqlBytes: 8 * MiB,
+  /** Loop steps that a query may take at worst, by the database's own plan of it. */
+  sqlSteps: 100_000_000,
+  /** Rows that a recursive query may make. */
+  sqlRecursion: 100_000,
+  /** Nodes of a lineage answer, and how far it reaches. */
+  lineageNodes: 1000,
+  lineageDepth: 100,
 } as const

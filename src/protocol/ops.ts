@@ -5,14 +5,19 @@ import { z } from 'zod'
 import type { Canonical } from './canonical.ts'
 import { limits } from './limits.ts'
 import { pathProblem } from './names.ts'
-import { filePath, jsonValue, ref, seq, sha256, stateKey, text, timestamp, version } from './values.ts'
-
-const from = z.array(ref).max(limits.from).optional().meta({ description: 'What this was made from' })
-
-const condition = z
-  .union([z.strictObject({ version }), z.strictObject({ absent: z.literal(true) })])
-  .optional()
-  .meta({ description: 'Holds when the entry was written by that version, or is absent' })
+import { condition, from } from './ops-parts.ts'
+import {
+  rowDelete,
+  rowInsert,
+  rowRecompute,
+  rowUpdate,
+  tableAlter,
+  tableDefine,
+  tableDrop,
+  viewDefine,
+  viewDrop,
+} from './tables.ts'
+import { filePath, jsonValue, seq, sha256, stateKey, text, timestamp, version } from './values.ts'
 
 const keyed = { if: condition, from }
 
@@ -138,6 +143,15 @@ export const operation = z.discriminatedUnion('op', [
   fileCopy,
   fileMove,
   fileDelete,
+  tableDefine,
+  tableAlter,
+  tableDrop,
+  rowInsert,
+  rowUpdate,
+  rowDelete,
+  rowRecompute,
+  viewDefine,
+  viewDrop,
 ])
 
 /** An operation as its author writes it. */

@@ -46,5 +46,9 @@ export function blobsOf(kind: RefKind, { text, blob }: Pick<Item, 'text' | 'blob
     const value: { blob?: unknown } = JSON.parse(text)
     if (typeof value.blob === 'string') found.push(value.blob)
   }
+  if (kind === 'row' && text !== null) {
+    const value: { '@'?: string[] } = JSON.parse(text)
+    found.push(...(value['@'] ?? []))
+  }
   return found
 }

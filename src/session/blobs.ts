@@ -162,16 +162,20 @@ export function locateBlobs(sql: SqlStorage, digests: readonly string[] | null):
 
 /** Every SHA-256 that the world names, now or in its past. */
 export const references = `
-  SELECT value ->> '$.blob' AS sha256 FROM entries WHERE kind = 'file' AND json_valid(value, 8)
-  UNION SELECT value ->> '$.blob' FROM past WHERE kind = 'file' AND json_valid(value, 8)
+  SELECT value ->> '$.blob' AS sha256 FROM (
+    SELECT value FROM entries WHERE kind = 'file' AND json_valid(value, 8)
+    UNION ALL SELECT value FROM past WHERE kind = 'file' AND json_valid(value, 8))
+  UNION SELECT b.value FROM (
+    SELECT value FROM entries WHERE kind = 'row' AND json_valid(value, 8)
+    UNION ALL SELECT value FROM past WHERE kind = 'row' AND json_valid(value, 8)) AS r, json_each(r.value, '$."@"') AS b
   UNION SELECT blob FROM entries WHERE blob IS NOT NULL
   UNION SELECT blob FROM past WHERE blob IS NOT NULL
   UNION SELECT blob FROM events WHERE blob IS NOT NULL`
 
-/** A file whose row does not read back could name anything: then nothing may be let go. */
+/** A file or row that does not read back could name anything: then nothing may be let go. */
 const unreadable = `
-  SELECT 1 FROM entries WHERE kind = 'file' AND value IS NOT NULL AND NOT json_valid(value, 8)
-  UNION ALL SELECT 1 FROM past WHERE kind = 'file' AND value IS NOT NULL AND NOT json_valid(value, 8) LIMIT 1`
+  SELECT 1 FROM entries WHERE kind IN ('file', 'row') AND value IS NOT NULL AND NOT json_valid(value, 8)
+  UNION ALL SELECT 1 FROM past WHERE kind IN ('file', 'row') AND value IS NOT NULL AND NOT json_valid(value, 8) LIMIT 1`
 
 /**
  * Which of these R2 keys hold nothing that this session needs: nothing it refers to in head or past, and nothing put since

@@ -13,6 +13,7 @@ import type { Item, PageRef } from '../snapshot/page.ts'
 import type { ArchiveRpc } from './archive-rpc.ts'
 import type { BlobRpc, NewBlob, Place } from './blob-rpc.ts'
 import type { Made } from './commit.ts'
+import type { TableRpc } from './tables/methods.ts'
 import type { BlobRows } from './time/blob-rows.ts'
 import type { DiffPage, DiffQuery } from './time/diff.ts'
 import type { Erased, Target } from './time/erase.ts'
@@ -159,7 +160,7 @@ export interface ForkInit {
 }
 
 /** A Session object as the edge holds it: these methods, and `fetch` for the tail's WebSocket. */
-export interface SessionStub extends SessionRpc, TimeRpc, ArchiveRpc {
+export interface SessionStub extends SessionRpc, TimeRpc, ArchiveRpc, TableRpc {
   fetch(url: string, init: RequestInit): Promise<Response>
 }
 

@@ -2,6 +2,8 @@
 // is for and what a write costs.
 
 import { blobTables } from './blobs.ts'
+import { lineageTables } from './lineage.ts'
+import { tableTables } from './tables/indexes.ts'
 
 const spine = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -134,7 +136,7 @@ const time = `
 `
 
 /** Each step brings the schema from its index to the next; a step is never edited once it has been released. */
-const steps: readonly string[] = [spine, time, blobTables]
+const steps: readonly string[] = [spine, time, blobTables, tableTables, lineageTables]
 
 export const schemaVersion = steps.length
 

@@ -12,10 +12,10 @@ import { newerSchema } from './object.ts'
 import { listEntries, readEntry } from './read-entries.ts'
 import { listLog, pending, readEvent } from './read-log.ts'
 import * as Rpc from './rpc.ts'
-import { ArchiveMethods } from './time/archive-methods.ts'
+import { TableMethods } from './tables/methods.ts'
 import type { World } from './world.ts'
 
-export class Session extends ArchiveMethods implements Rpc.SessionRpc {
+export class Session extends TableMethods implements Rpc.SessionRpc {
   // Lifecycle
 
   async create(caller: Rpc.Caller, init: Rpc.SessionInit) {

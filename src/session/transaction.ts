@@ -2,11 +2,13 @@
 // past, seals values with salt and digest, counts, and remembers what each reference became.
 
 import { hashes, hex } from '../crypto.ts'
+import type { Canonical } from '../protocol/canonical.ts'
 import type { Change } from '../protocol/digests.ts'
 import { eventValue, saltOf, valueDigest } from '../protocol/digests.ts'
 import type { ErrorCode, ErrorHints, Failure } from '../protocol/errors.ts'
 import { fail } from '../protocol/errors.ts'
 import { type EntryKind, formatRef } from '../protocol/refs.ts'
+import { noteInputs } from './lineage.ts'
 import type { Value } from './rpc.ts'
 import { currentEntry, type Entry, entryAt, entryStamp, keysFrom } from './store.ts'
 import type { Counts, World } from './world.ts'
@@ -38,6 +40,10 @@ export interface Sealed {
   salt: Uint8Array
   digest: Uint8Array
 }
+
+/** Entries, and characters of their values, in one statement. */
+const partEntries = 500
+const partChars = 500_000
 
 const overwrite = `since = excluded.since, inputs = excluded.inputs, value = excluded.value, blob = excluded.blob,
   size = excluded.size, salt = excluded.salt, digest = excluded.digest`
@@ -131,6 +137,64 @@ export class Transaction {
     this.#count(kind, before === null ? 1 : 0, size - (before?.size ?? 0))
     this.#changed(formatRef(kind, key), hex(digest))
     return before === null
+  }
+
+  /** Writes many small entries at once: what a row costs by itself is paid once a statement. Each key comes once. */
+  putAll(kind: EntryKind, entries: readonly { key: string; text: Canonical }[]): void {
+    for (let i = 0; i < entries.length; ) {
+      const part: { key: string; sealed: Sealed }[] = []
+      let length = 0
+      for (
+        let entry = entries[i];
+        entry !== undefined && part.length < partEntries && length < partChars;
+        entry = entries[i]
+      ) {
+        part.push({ key: entry.key, sealed: this.#seal(entry.text) })
+        length += entry.text.length
+        i++
+      }
+      this.#putPart(kind, part)
+    }
+  }
+
+  #putPart(kind: EntryKind, part: readonly { key: string; sealed: Sealed }[]): void {
+    const { sql } = this.world
+    const inputs = this.#inputs()
+    const keys = JSON.stringify(part.map(({ key }) => key))
+    const among = 'kind = ?1 AND key IN (SELECT value FROM json_each(?2))'
+    const before = new Map(
+      sql
+        .exec<{ key: string; size: number }>(`SELECT key, size FROM entries WHERE ${among}`, kind, keys)
+        .toArray()
+        .map(({ key, size }) => [key, size]),
+    )
+    if (before.size > 0) {
+      sql.exec(
+        `INSERT INTO past (kind, key, since, until, inputs, value, blob, size, salt, digest)
+         SELECT kind, key, since, ?3, inputs, value, blob, size, salt, digest FROM entries WHERE ${among} AND since < ?3`,
+        kind,
+        keys,
+        this.version,
+      )
+    }
+    const seals = Buffer.concat(part.flatMap(({ sealed }) => [sealed.salt, sealed.digest]))
+    const rows = part.map(({ key, sealed }) => `[${JSON.stringify(key)},${sealed.size},${sealed.text}]`)
+    sql.exec(
+      `INSERT INTO entries (kind, key, since, inputs, value, blob, size, salt, digest)
+       SELECT ?1, value ->> 0, ?2, ?3, jsonb(value -> 2), NULL, value ->> 1,
+         substr(?4, key * 48 + 1, 16), substr(?4, key * 48 + 17, 32) FROM json_each(?5) WHERE true
+       ON CONFLICT (kind, key) DO UPDATE SET ${overwrite}`,
+      kind,
+      this.version,
+      inputs,
+      seals,
+      `[${rows.join(',')}]`,
+    )
+    for (const { key, sealed } of part) {
+      const size = before.get(key)
+      this.#count(kind, size === undefined ? 1 : 0, sealed.size - (size ?? 0))
+      this.#changed(formatRef(kind, key), hex(sealed.digest))
+    }
   }
 
   /** Makes an entry what it was at a version, from the row that holds it; absent if it was absent. Answers whether that changed it. */
@@ -259,6 +323,7 @@ export class Transaction {
       ref,
       from === undefined ? { op: this.#op, ref, digest } : { op: this.#op, ref, digest, from },
     )
+    if (from !== undefined && digest !== null) noteInputs(this.world.sql, this.version, ref, from)
   }
 
   #count(kind: EntryKind, entries: number, bytes: number): void {

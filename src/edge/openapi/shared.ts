@@ -1,7 +1,7 @@
 // What many routes have in common, once each: path parameters, query parameters, request headers, response headers.
 
 import { limits } from '../../protocol/limits.ts'
-import { fleetPattern, sessionIdPattern, sha256Pattern } from '../../protocol/names.ts'
+import { fleetPattern, sessionIdPattern, sha256Pattern, tableNamePattern } from '../../protocol/names.ts'
 import type { Parameter } from './route.ts'
 
 const text = { type: 'string' }
@@ -24,6 +24,9 @@ export const pathParameters: Readonly<Record<string, { text: string; schema: obj
     text: `A state key of at most ${limits.keyBytes} bytes. Percent-encoded once; \`/\` may stand as itself.`,
     schema: text,
   },
+  table: { text: 'The table’s name', schema: { ...text, pattern: tableNamePattern.source } },
+  view: { text: 'The view’s name', schema: { ...text, pattern: tableNamePattern.source } },
+  row: { text: 'The row’s name. Percent-encoded once; `/` may stand as itself.', schema: text },
   path: {
     text: `A file path of at most ${limits.pathBytes} bytes. Percent-encoded once; \`/\` stands as itself.`,
     schema: { ...text, minLength: 1 },

@@ -1,0 +1,88 @@
+// How long a query could take, before it is run. The database cannot be interrupted in the middle of a step, and while it runs
+// the session answers no one; so its own plan is read first, and a query that might loop too often is not begun.
+//
+// The bound is the worst case: every loop as long as the relation it walks, whatever the conditions let through.
+
+import { limits } from '../../protocol/limits.ts'
+
+export interface PlanRow {
+  id: number
+  parent: number
+  detail: string
+}
+
+/** The most steps a plan can take. `sizes` has the rows of tables by alias; `element` how many elements a JSON value may have. */
+export function worstCase(
+  plan: readonly PlanRow[],
+  sizes: ReadonlyMap<string, number>,
+  elements: number,
+): number {
+  const children = new Map<number, PlanRow[]>()
+  for (const row of plan) children.set(row.parent, [...(children.get(row.parent) ?? []), row])
+  const reader = new PlanReader(children, new Map(sizes), elements)
+  reader.rows(0, 1)
+  return reader.steps
+}
+
+class PlanReader {
+  steps = 0
+  readonly #children: ReadonlyMap<number, PlanRow[]>
+  readonly #sizes: Map<string, number>
+  readonly #elements: number
+
+  constructor(children: ReadonlyMap<number, PlanRow[]>, sizes: Map<string, number>, elements: number) {
+    this.#children = children
+    this.#sizes = sizes
+    this.#elements = elements
+  }
+
+  /** Counts what is below a node that runs `times` times; answers how many rows one run of it gives. */
+  rows(node: number, times: number): number {
+    const children = this.#children.get(node) ?? []
+    let product = 1
+    let sum = 0
+    const correlated: PlanRow[] = []
+    for (const child of children) {
+      const { id, detail } = child
+      if (/^(SCAN|SEARCH) /.test(detail)) product *= Math.max(1, this.#loop(detail))
+      else if (/^(MATERIALIZE|CO-ROUTINE) /.test(detail)) {
+        const name = detail.replace(/^\S+ /, '')
+        this.#sizes.set(name, this.#named(id, times))
+      } else if (detail.startsWith('CORRELATED ')) correlated.push(child)
+      else if (/^(LEFT|RIGHT|LEFT-MOST SUBQUERY|UNION|INTERSECT|EXCEPT|INDEX |MERGE |COMPOUND)/.test(detail))
+        sum += this.rows(id, times)
+      else if (detail.startsWith('MULTI-INDEX OR')) product *= Math.max(1, this.rows(id, times))
+      else if (!/^(USE TEMP|BLOOM|CREATE BLOOM)/.test(detail)) this.rows(id, times)
+    }
+    for (const { id } of correlated) this.rows(id, times * product)
+    this.steps += times * product
+    return sum === 0 ? product : sum * product
+  }
+
+  #named(id: number, times: number): number {
+    const step = (this.#children.get(id) ?? []).find(({ detail }) => detail === 'RECURSIVE STEP')
+    if (step === undefined) return this.rows(id, times)
+    // The rows it has made so far are walked once each, and it makes no more than its limit.
+    const before = this.#sizes.get('RECURSIVE')
+    for (const child of this.#children.get(id) ?? []) {
+      if (child !== step) this.rows(child.id, times)
+    }
+    const queue = (this.#children.get(step.id) ?? []).find(({ detail }) => /^SCAN \S+$/.test(detail))
+    const name = queue?.detail.slice(5)
+    if (name !== undefined) this.#sizes.set(name, 1)
+    this.rows(step.id, times * limits.sqlRecursion)
+    if (name !== undefined) this.#sizes.set(name, before ?? limits.sqlRecursion)
+    return limits.sqlRecursion
+  }
+
+  #loop(detail: string): number {
+    const constant = /^SCAN (?:(\d+) )?CONSTANT ROWS?/.exec(detail)
+    if (constant) return Number(constant[1] ?? 1)
+    if (detail.includes(' VIRTUAL TABLE ')) return this.#elements
+    // One row, by its whole key.
+    if (/ USING (INTEGER PRIMARY KEY \(rowid=\?\)|PRIMARY KEY \(kind=\? AND key=\?\))/.test(detail)) return 1
+    const name =
+      /^(?:SCAN|SEARCH) (.+?)(?: (?:USING|LEFT-JOIN|RIGHT-JOIN|FULL-JOIN|EXISTS).*)?$/.exec(detail)?.[1] ?? ''
+    return this.#sizes.get(name) ?? Math.max(limits.sqlRecursion, ...this.#sizes.values())
+  }
+}
