@@ -41,11 +41,11 @@ export function proofRoutes(app: Hono<EdgeEnv>): void {
     for (const { session, targets } of found.owners) {
       const caller = callerOf(c, text)
       const first = session === visit.session ? stub : sessionStub(c, who.fleet, session)
-      let outcome = await first.erase(caller, targets, message)
-      // An ancestor that was deleted has nothing left to erase and tells no fork any more; this session still has it.
-      if (!outcome.ok && outcome.code === 'gone') outcome = await stub.erase(caller, targets, message)
-      if (!outcome.ok) return replyFailure(c, outcome)
-      erased += outcome.erased
+      const outcome = await first.erase(caller, targets, message)
+      // An ancestor that was deleted has nothing left to erase, and passes it on to the forks that do.
+      if (!outcome.ok && outcome.code === 'gone') await first.relayErase(caller, targets)
+      else if (!outcome.ok) return replyFailure(c, outcome)
+      erased += outcome.ok ? outcome.erased : targets.length
     }
     const described = await stub.describe()
     if (!described.ok) return replyFailure(c, described)

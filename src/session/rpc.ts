@@ -253,6 +253,7 @@ export interface TimeRpc {
   root(): Promise<Outcome<{ version: number; digest: string; root: string }>>
   eraseOwners(refs: string[]): Promise<Outcome<{ owners: { session: string; targets: Target[] }[] }>>
   erase(caller: Caller, targets: Target[], message?: string): Promise<Outcome<Made & Erased>>
+  relayErase(caller: Caller, targets: Target[]): Promise<void>
   eraseInherited(caller: Caller, parent: string, targets: Target[]): Promise<void>
 
   beginFork(at: At, child: string): Promise<Outcome<ForkSeed>>

@@ -184,8 +184,8 @@ export class World {
 
   /** Ends the session for everyone, and keeps its rows for forks that still take them over. */
   close(): void {
-    const { fleet, session } = this.identity
-    this.setMeta('deleted', JSON.stringify({ fleet, session, at: Date.now() }))
+    const { fleet, session, family } = this.identity
+    this.setMeta('deleted', JSON.stringify({ fleet, session, family, at: Date.now() }))
     this.#state = 'deleted'
   }
 
@@ -193,9 +193,8 @@ export class World {
   bury(): void {
     const deleted = this.meta('deleted') ?? 'null'
     this.storage.transactionSync(() => {
-      // What it held in R2 is handed back first, behind the answer; these two tables say what that is.
       this.sql.exec('DELETE FROM upload_parts')
-      this.#dropTables(['blobs', 'uploads'])
+      this.#dropTables(keptTables)
       this.sql.exec('CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID')
       this.setMeta('schema', String(schemaVersion))
       this.setMeta('deleted', deleted)
@@ -297,5 +296,11 @@ function readHead(sql: SqlStorage): Head {
     heldAt: held_at,
   }
 }
+
+/**
+ * Tables that outlive a session: what it held in R2, until that is handed back; and its forks, through which an erasure in its
+ * line must still pass.
+ */
+const keptTables: readonly string[] = ['blobs', 'uploads', 'children']
 
 export const noCounts: Counts = { states: 0, files: 0, memories: 0, rows: 0, bytes: 0 }

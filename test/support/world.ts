@@ -86,6 +86,20 @@ export class TestWorld {
     await response.arrayBuffer()
   }
 
+  /** Bytes without a name yet. */
+  async putBlob(sha256: string, text: string): Promise<void> {
+    const response = await exports.default.fetch(
+      `https://lares.test/v1/sessions/${this.name}/blobs/${sha256}`,
+      {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${env.LARES_ROOT_KEY}` },
+        body: text,
+      },
+    )
+    if (!response.ok) throw new Error(`${response.status} ${await response.text()}`)
+    await response.arrayBuffer()
+  }
+
   async file(path: string, at = ''): Promise<string> {
     return (await expectOk(this.call('GET', `/files/${encodeURI(path)}${at}`))).body
   }

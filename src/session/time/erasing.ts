@@ -11,6 +11,7 @@ import { findBlob, references } from '../blobs.ts'
 import type { Caller, SessionStub } from '../rpc.ts'
 import type { World } from '../world.ts'
 import { type ErasureWork, erasureDone, pendingErasures, type Target } from './erase.ts'
+import { childrenOf } from './fork.ts'
 import { manifestText } from './objects.ts'
 
 /** Carries out every erasure that is not done yet. */
@@ -32,12 +33,9 @@ async function eraseInForks(
   { targets, actor }: ErasureWork,
   stubOf: (session: string) => SessionStub,
 ): Promise<void> {
-  const children = world.sql
-    .exec<{ session: string; version: number }>('SELECT session, version FROM children')
-    .toArray()
   const caller: Caller = { actor }
-  for (const { session } of children)
-    await stubOf(session).eraseInherited(caller, world.identity.session, targets)
+  for (const child of childrenOf(world))
+    await stubOf(child).eraseInherited(caller, world.identity.session, targets)
 }
 
 async function eraseInPages(world: World, env: Env, targets: readonly Target[]): Promise<void> {

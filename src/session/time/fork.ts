@@ -143,6 +143,14 @@ export function settleChild({ sql }: World, child: string): void {
   sql.exec('UPDATE children SET settled = 1 WHERE session = ?', child)
 }
 
+/** Every session that was ever forked from this one. */
+export function childrenOf({ sql }: World): string[] {
+  return sql
+    .exec<{ session: string }>('SELECT session FROM children')
+    .toArray()
+    .map(({ session }) => session)
+}
+
 export function unsettledChildren({ sql }: World): string[] {
   return sql
     .exec<{ session: string }>('SELECT session FROM children WHERE settled = 0')

@@ -16,7 +16,15 @@ import { type DiffQuery, diffVersions } from './diff.ts'
 import { diffSessions } from './diff-with.ts'
 import { eraseRows, findTargets, ownersOf, type Target } from './erase.ts'
 import { carryOut } from './erasing.ts'
-import { beginFork, type ForkSeed, type RowsPage, type RowsQuery, rowsForChild, settleChild } from './fork.ts'
+import {
+  beginFork,
+  childrenOf,
+  type ForkSeed,
+  type RowsPage,
+  type RowsQuery,
+  rowsForChild,
+  settleChild,
+} from './fork.ts'
 import { stubOf } from './forks.ts'
 import { itemsOfPage } from './items.ts'
 import { lineMerger } from './line-merge.ts'
@@ -178,14 +186,25 @@ export abstract class TimeMethods extends ByteMethods implements TimeRpc {
     })
   }
 
-  /** What a parent erased, this fork must not keep. */
+  /** What a parent erased, this fork must not keep. One that was deleted passes it on to its own forks. */
   async eraseInherited(caller: Caller, parent: string, targets: Target[]): Promise<void> {
     const world = this.world
-    if (world?.state !== 'live' || world.identity.origin?.session !== parent) return
+    if (!world || world.state === 'new') return
+    if (world.state === 'deleted') return this.relayErase(caller, targets)
+    if (world.identity.origin?.session !== parent) return
     if (this.forks?.pending) await this.forks.takeOver()
     const { version } = world.identity.origin
     const inherited = targets.filter(({ since }) => since <= version)
     if (inherited.length > 0) await this.erase(caller, inherited)
+  }
+
+  /** An erasure that begins in a deleted session reaches its forks all the same. */
+  async relayErase(caller: Caller, targets: Target[]): Promise<void> {
+    const { world } = this
+    if (world?.state !== 'deleted') return
+    const { fleet, session }: { fleet: string; session: string } = JSON.parse(world.meta('deleted') ?? '{}')
+    for (const child of childrenOf(world))
+      await stubOf(this.env, fleet, child).eraseInherited(caller, session, targets)
   }
 
   private async carryOut(world: World): Promise<void> {

@@ -1,0 +1,278 @@
+// One model, one truth: random histories of everything that time can do to sessions, against plain data.
+
+import { evictDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { freshName, TestWorld } from '../support/world.ts'
+import { type Kind, type ModelOp, ModelSession, type Moment } from './model.ts'
+
+/** Sequences of one run; far more in a long one. */
+const runs = Number(env.TEST_RUNS || 150)
+
+const keys = ['a', 'b', 'b/c', 'é', '😀']
+const paths = ['f', 'd/f', 'd/g', 'e/😀']
+const key = fc.constantFrom(...keys)
+const path = fc.constantFrom(...paths)
+const value = fc.oneof(
+  fc.integer({ min: -3, max: 3 }),
+  fc.constantFrom(null, false, '', 'x', [], {}, { __proto__: 1 }),
+  fc.string({ unit: 'grapheme', maxLength: 4 }),
+)
+
+const op: fc.Arbitrary<ModelOp> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ op: fc.constant('set' as const), key, value }) },
+  fc.record({ op: fc.constant('delete' as const), key }),
+  { weight: 2, arbitrary: fc.record({ op: fc.constant('append' as const), payload: value }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      op: fc.constant('put' as const),
+      path,
+      text: fc.constantFrom('one', 'two', 'three', ''),
+    }),
+  },
+  fc.record({ op: fc.constant('move' as const), path, to: path }),
+  fc.record({ op: fc.constant('remove' as const), prefix: fc.constantFrom('d/', 'f', '') }),
+)
+
+/** A place in a history, as a part of its length, so that it shrinks with it. */
+const part = fc.double({ min: 0, max: 1, noNaN: true })
+const who = fc.nat({ max: 3 })
+const kinds = fc.constantFrom<readonly Kind[] | null>(
+  null,
+  null,
+  ['state'],
+  ['file'],
+  ['log'],
+  ['state', 'log'],
+)
+
+const action = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('commit' as const),
+      who,
+      ops: fc.array(op, { minLength: 1, maxLength: 4 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('revert' as const), who, part, kinds }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('fork' as const), who, part }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('merge' as const),
+      who,
+      from: who,
+      strategy: fc.constantFrom('ours' as const, 'theirs' as const),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('snapshot' as const), who, part }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('erase' as const),
+      who,
+      kind: fc.constantFrom<Kind>('state', 'file', 'log'),
+      nth: fc.nat({ max: 5 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('evict' as const), who }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), who }) },
+)
+type Action = typeof action extends fc.Arbitrary<infer A> ? A : never
+
+interface Pair {
+  model: ModelSession
+  world: TestWorld
+}
+
+const stubOf = (name: string) => env.SESSION.get(env.SESSION.idFromName(`default/${name}`))
+
+class Run {
+  readonly pairs: Pair[] = []
+  /** The root of each content that was snapshotted, and the other way round. */
+  readonly roots = new Map<string, string>()
+  readonly contents = new Map<string, string>()
+  #names = 0
+
+  async begin(): Promise<void> {
+    const world = await TestWorld.create()
+    this.pairs.push({ world, model: new ModelSession(world.name) })
+  }
+
+  async act(step: Action): Promise<void> {
+    const pair = this.pairs[step.who % this.pairs.length]
+    if (pair === undefined) return
+    const { model, world } = pair
+    switch (step.do) {
+      case 'commit':
+        return this.#commit(pair, step.ops)
+      case 'revert': {
+        const to = Math.floor(step.part * model.version)
+        await world.ok('POST', '/revert', { to, ...(step.kinds === null ? {} : { kinds: step.kinds }) })
+        return model.revert(to, step.kinds)
+      }
+      case 'fork':
+        return this.#fork(pair, Math.floor(step.part * model.version))
+      case 'merge':
+        return this.#merge(pair, this.pairs[step.from % this.pairs.length], step.strategy)
+      case 'snapshot':
+        return this.#snapshot(pair, Math.floor(step.part * model.version))
+      case 'erase':
+        return this.#erase(pair, step.kind, step.nth)
+      case 'evict':
+        return evictDurableObject(stubOf(world.name))
+      case 'delete':
+        if (this.pairs.length < 2) return
+        await world.call('DELETE', '')
+        expect((await world.call('GET', '')).status).toBe(410)
+        this.pairs.splice(this.pairs.indexOf(pair), 1)
+    }
+  }
+
+  async #commit({ model, world }: Pair, ops: readonly ModelOp[]): Promise<void> {
+    const sent: object[] = []
+    for (const one of ops) {
+      if (one.op === 'put')
+        sent.push({ op: 'file.put', path: one.path, blob: await upload(world, one.text), type: 'text/plain' })
+      else if (one.op === 'set') sent.push({ op: 'state.set', key: one.key, value: one.value })
+      else if (one.op === 'delete') sent.push({ op: 'state.delete', key: one.key })
+      else if (one.op === 'append') sent.push({ op: 'log.append', payload: one.payload })
+      else if (one.op === 'move') sent.push({ op: 'file.move', path: one.path, to: one.to })
+      else sent.push({ op: 'file.delete', prefix: one.prefix })
+    }
+    const taken = model.commit(ops)
+    const { status, body } = await world.call('POST', '/commits', { ops: sent })
+    expect(status, JSON.stringify(body)).toBe(taken ? 201 : status === 410 ? 410 : 404)
+    if (taken) expect(body.version).toBe(model.version)
+  }
+
+  async #fork({ model, world }: Pair, at: number): Promise<void> {
+    if (this.pairs.length >= 4) return
+    const session = freshName('fork')
+    await world.ok('POST', '/forks', { session, at })
+    this.pairs.push({ world: new TestWorld(session), model: model.fork(session, at) })
+  }
+
+  async #merge(into: Pair, from: Pair | undefined, strategy: 'ours' | 'theirs'): Promise<void> {
+    if (from === undefined || from === into) return
+    const met = into.model.merge(from.model, strategy)
+    const { status, body } = await into.world.call('POST', '/merge', { from: from.world.name, strategy })
+    expect(status, JSON.stringify(body)).toBe(met ? 201 : 422)
+  }
+
+  async #snapshot({ model, world }: Pair, at: number): Promise<void> {
+    const name = `s${this.#names++}`
+    const { root } = await world.ok('POST', '/snapshots', { name, at })
+    model.snapshots.set(name, at)
+    const content = contentOf(model, model.at(at))
+    expect(this.roots.get(content) ?? root, 'equal worlds have equal roots').toBe(root)
+    expect(this.contents.get(root) ?? content, 'equal roots are of equal worlds').toBe(content)
+    this.roots.set(content, root)
+    this.contents.set(root, content)
+  }
+
+  async #erase({ model, world }: Pair, kind: Kind, nth: number): Promise<void> {
+    const among = kind === 'log' ? model.events.map((_, i) => String(i + 1)) : kind === 'state' ? keys : paths
+    const name = among[nth % Math.max(1, among.length)]
+    // A cut is no value of anyone's.
+    if (name === undefined || (kind === 'log' && model.events[Number(name) - 1]?.type !== 'message')) return
+    const before = model.version
+    const had = model.erase(kind, name)
+    const { status, body } = await world.call('POST', '/erase', { refs: [`${kind}:${name}`] })
+    expect(status, JSON.stringify(body)).toBe(had ? 200 : 404)
+    // An erasure is a commit of its own wherever it reaches: the model follows the numbers.
+    for (const pair of this.pairs) await catchUp(pair)
+    expect(model.version).toBeGreaterThanOrEqual(before)
+  }
+
+  /** Everything, at the head and at some of the past. */
+  async check(): Promise<void> {
+    for (const { model, world } of this.pairs) {
+      const { version, counts } = await world.ok('GET', '')
+      expect(version).toBe(model.version)
+      expect(counts).toMatchObject({
+        events: model.head.events,
+        state: model.head.state.size,
+        files: model.head.files.size,
+      })
+      for (const at of new Set([version, version - 1, version >> 1, 0])) {
+        if (at >= 0) expect(await seen(world, at), `${world.name}@${at}`).toEqual(shown(model, model.at(at)))
+      }
+      expect(await world.ok('GET', '/verify')).toMatchObject({ ok: true, problems: [] })
+    }
+  }
+}
+
+async function catchUp({ model, world }: Pair): Promise<void> {
+  const { version } = await world.ok('GET', '')
+  while (model.version < version) model.moments.push(model.head)
+  model.moments.length = version + 1
+}
+
+async function upload(world: TestWorld, text: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+  const sha256 = Buffer.from(digest).toString('hex')
+  await world.putBlob(sha256, text)
+  return sha256
+}
+
+function contentOf(model: ModelSession, { state, files, events }: Moment): string {
+  const log = model.events.slice(0, events).map(({ type, cell }) => [type, cell.value])
+  const sorted = (map: ReadonlyMap<string, { value: unknown }>) =>
+    [...map].map(([name, cell]) => [name, cell.value]).sort()
+  return JSON.stringify([sorted(state), sorted(files), log])
+}
+
+const gone = Symbol.for('erased').toString()
+
+function shown(model: ModelSession, { state, files, active }: Moment): object {
+  const list = (map: Moment['state']) =>
+    Object.fromEntries([...map].map(([name, { value, erased }]) => [name, erased ? gone : value]))
+  return {
+    state: list(state),
+    files: list(files),
+    log: active.map((seq) => {
+      const cell = model.events[seq - 1]?.cell
+      return [seq, cell?.erased ? gone : cell?.value]
+    }),
+  }
+}
+
+const texts = new Map<string, string>()
+
+async function seen(world: TestWorld, at: number): Promise<object> {
+  for (const text of ['one', 'two', 'three', '']) {
+    if (texts.size < 4)
+      texts.set(
+        Buffer.from(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))).toString('hex'),
+        text,
+      )
+  }
+  const state = (await world.all(`/state?at=${at}`)).map((item) => [
+    item.key,
+    item.erased ? gone : item.value,
+  ])
+  const files = (await world.all(`/files?at=${at}`)).map((item) => [
+    item.path,
+    item.erased ? gone : texts.get(String(item.blob)),
+  ])
+  const log = (await world.all(`/log?at=${at}`)).map((item) => [item.seq, item.erased ? gone : item.payload])
+  return { state: Object.fromEntries(state), files: Object.fromEntries(files), log }
+}
+
+describe('time', () => {
+  it(`does to sessions what it does to plain data, in ${runs} random histories`, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 14 }), async (steps) => {
+        const run = new Run()
+        await run.begin()
+        for (const step of steps) await run.act(step)
+        await run.check()
+      }),
+      { numRuns: runs, endOnFailure: false },
+    )
+  }, 1_800_000)
+})
