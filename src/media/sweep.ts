@@ -89,8 +89,18 @@ export async function bury(ledger: DurableObjectStub<Ledger>, bucket: R2Bucket):
     // R2 takes a thousand keys a call.
     const keys = await ledger.doomed(1000)
     if (keys.length === 0) return
-    await bucket.delete(keys)
+    await bucket.delete(keys.filter((key) => !key.endsWith('/')))
+    // A key that ends so stands for all that begins with it: the pages of a family of which no session is left.
+    for (const prefix of keys.filter((key) => key.endsWith('/'))) await deletePrefix(bucket, prefix)
     await ledger.buried(keys)
+  }
+}
+
+async function deletePrefix(bucket: R2Bucket, prefix: string): Promise<void> {
+  for (;;) {
+    const { objects } = await bucket.list({ prefix })
+    if (objects.length === 0) return
+    await bucket.delete(objects.map(({ key }) => key))
   }
 }
 

@@ -1,6 +1,7 @@
 // Which blobs a session holds, and where they lie. Small ones are here at first, in the same commit as what names them; the
 // outbox moves them to R2. A file operation may name only what is held here: a hash is not a password.
 
+import { familyPrefix } from '../media/page-keys.ts'
 import type { FoundBlob, LocatedBlob, Media, NewBlob } from './blob-rpc.ts'
 import type { World } from './world.ts'
 
@@ -200,6 +201,9 @@ export function unneededKeys(
       .toArray()
       .map((row) => row.key),
   )
+  // The family's pages are needed for as long as this session is there to answer.
+  const { fleet, family } = world.identity
+  needed.add(familyPrefix(fleet, family))
   const unneeded = keys.filter((key) => !needed.has(key))
   if (act) {
     sql.exec('DELETE FROM blobs WHERE key IN (SELECT value FROM json_each(?))', JSON.stringify(unneeded))

@@ -13,6 +13,7 @@ import { NewerSchema } from './schema.ts'
 import { Tail } from './tail.ts'
 import { pendingErasures } from './time/erase.ts'
 import { carryOut } from './time/erasing.ts'
+import { releaseFamily, sweepPages } from './time/family.ts'
 import { Forks, stubOf } from './time/forks.ts'
 import { stageDue } from './time/import.ts'
 import { pruneStep } from './time/retention.ts'
@@ -28,6 +29,7 @@ const busyDelay = 1_000
 const nextPartDelay = 10
 /** Milliseconds between the steps of a fork's take-over, so that its first readers and writers are not kept waiting. */
 const takeOverPause = 20
+const pageSweepEvery = 24 * 3600 * 1000
 const retryDelays = [1_000, 2_000, 5_000, 15_000, 30_000]
 
 export abstract class SessionObject extends DurableObject<Env> {
@@ -37,6 +39,7 @@ export abstract class SessionObject extends DurableObject<Env> {
   protected readonly bytes: Bytes | null
   protected readonly forks: Forks | null
   #alarmSet = false
+  #pages: Promise<unknown> = Promise.resolve()
   #failures = 0
   /** When the catalog was last told something. */
   #told = 0
@@ -106,15 +109,37 @@ export abstract class SessionObject extends DurableObject<Env> {
     }
   }
 
+  /** Pages of dropped snapshots, once a day at most; snapshots wait for it, and it for them. */
+  async #sweepPages(world: World): Promise<void> {
+    const now = Date.now()
+    if (now - Number(world.meta('pages_swept') ?? world.identity.created_at) < pageSweepEvery) return
+    await this.alone(async () => {
+      if (world.state !== 'live') return
+      await sweepPages(world, this.env, now)
+      if (world.state === 'live') world.setMeta('pages_swept', String(now))
+    })
+  }
+
+  /** Runs one thing at a time of those that write or remove pages. */
+  protected alone<T>(act: () => Promise<T>): Promise<T> {
+    const next = this.#pages.then(act)
+    this.#pages = next.catch(() => {})
+    return next
+  }
+
   /** Erasures that a crash left half done. Answers whether some still are. */
   async #finish(world: World): Promise<boolean> {
     try {
+      await this.#sweepPages(world)
       if (pendingErasures(world).length > 0) {
         await carryOut(world, this.env, (session) => stubOf(this.env, world.identity.fleet, session))
       }
       return false
     } catch (error) {
-      console.warn('an erasure could not be finished', error instanceof Error ? error.message : 'unknown')
+      console.warn(
+        'an erasure or a sweep of pages could not be finished',
+        error instanceof Error ? error.message : 'unknown',
+      )
       return true
     }
   }
@@ -132,10 +157,13 @@ export abstract class SessionObject extends DurableObject<Env> {
       if (!settled) return this.ctx.storage.setAlarm(Date.now() + this.#pause('failed'))
       world.bury()
     }
-    const buried: { fleet: string; session: string } = JSON.parse(world.meta('deleted') ?? '{}')
+    const buried: { fleet: string; session: string; family: string } = JSON.parse(
+      world.meta('deleted') ?? '{}',
+    )
     let delivery = await withdraw(this.env.CATALOG, buried.fleet, buried.session)
     try {
       if (await this.bytes?.handBack(buried.fleet, buried.session)) delivery = 'more'
+      else await releaseFamily(this.env, buried.fleet, buried.session, buried.family)
     } catch {
       delivery = 'failed'
     }

@@ -43,7 +43,8 @@ export abstract class TimeMethods extends ByteMethods implements TimeRpc {
     return this.with(async (world) => {
       // A snapshot names bytes in R2 alone.
       await this.bytes?.flush()
-      const made = world.closed() ?? (await takeSnapshot(world, this.env, caller, request))
+      const take = () => takeSnapshot(world, this.env, caller, request)
+      const made = world.closed() ?? (await this.alone(take))
       if (made.ok) this.schedule()
       return made
     })

@@ -13,6 +13,7 @@ import { blobsOf, missingBlob } from '../blobs-present.ts'
 import type { At, Caller } from '../rpc.ts'
 import { resolveAt, rfc3339 } from '../time.ts'
 import type { World } from '../world.ts'
+import { holdFamily } from './family.ts'
 import { itemsOfPage } from './items.ts'
 import { markStored, pagesAt } from './page-list.ts'
 
@@ -67,6 +68,7 @@ export async function takeSnapshot(
   // Retention must not prune what is being read.
   const letGo = world.hold(version)
   try {
+    await holdFamily(env, world.identity)
     const pages = pagesAt(world, version)
     const { text, root } = sealManifest(hashes, { pages })
     let written = 0
