@@ -4,10 +4,11 @@
 import { createTarDecoder } from 'modern-tar'
 import { ulid } from 'ulid'
 import { hashes, hex } from '../crypto.ts'
+import { describeBytes } from '../media/describe.ts'
 import { holdObject } from '../media/hold.ts'
 import { packKey, packName } from '../media/keys.ts'
 import { Pack } from '../media/pack.ts'
-import { sourceOf } from '../media/stream.ts'
+import { headBytes, sourceOf } from '../media/stream.ts'
 import { fail } from '../protocol/errors.ts'
 import { limits } from '../protocol/limits.ts'
 import { sha256Pattern } from '../protocol/names.ts'
@@ -92,13 +93,14 @@ class Archive {
     const found = hex(hashes.sha256(bytes))
     if (found !== sha256)
       throw new Problem(fail('digest_mismatch', `the entry ${sha256} has the SHA-256 ${found}`))
+    const media = await describeBytes(bytes.subarray(0, headBytes), size)
     if (size > limits.packedBlobBytes) {
       const key = await putOwn(this.#visit, sha256, bytes)
-      this.#blobs.push({ sha256, size, place: { key, start: 0 } })
+      this.#blobs.push({ sha256, size, place: { key, start: 0 }, media })
       return
     }
     if (this.#pack.isFullFor(size)) await this.#flush()
-    this.#pack.add(sha256, bytes)
+    this.#pack.add(sha256, bytes, media)
   }
 
   async #flush(): Promise<void> {
@@ -114,8 +116,8 @@ class Archive {
     const wanted = { name: packName(pack), key: packKey(who.fleet, pack), size: packed.size }
     const { key } = await holdObject(c.env, who.fleet, session, wanted)
     await c.env.BLOBS.put(key, packed.bytes())
-    for (const { sha256, size, start } of packed.blobs) {
-      if (missing.has(sha256)) this.#blobs.push({ sha256, size, place: { key, start } })
+    for (const { sha256, size, start, media } of packed.blobs) {
+      if (missing.has(sha256)) this.#blobs.push({ sha256, size, place: { key, start }, media })
     }
   }
 }

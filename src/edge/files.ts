@@ -4,9 +4,12 @@
 import type { Hono } from 'hono'
 import { canReadFile, canWriteFile, fileListPrefixes } from '../auth/scopes.ts'
 import { contentDisposition } from '../media/disposition.ts'
+import { isDescribable, typeOf } from '../media/types.ts'
+import { type Canonical, canonical } from '../protocol/canonical.ts'
 import { fail } from '../protocol/errors.ts'
 import { pathProblem } from '../protocol/names.ts'
 import { filePut } from '../protocol/ops.ts'
+import type { Media } from '../session/blob-rpc.ts'
 import { check } from './body.ts'
 import { callerOf } from './caller.ts'
 import type { EdgeContext, EdgeEnv } from './context.ts'
@@ -116,13 +119,20 @@ async function write(visit: Visit): Promise<Response> {
   })
   const stored = await storeBody(visit)
   if ('code' in stored) return replyFailure(c, stored)
-  const op = { ...asked, blob: stored.sha256, ...preconditions(c) }
+  const { type = typeOf(stored.media?.type, path) ?? 'application/octet-stream' } = asked
+  const op = { ...asked, blob: stored.sha256, type, ...metaOf(type, stored.media), ...preconditions(c) }
   const outcome = await stub.commit(callerOf(c, JSON.stringify(op)), { ops: [op], blobs: [stored] })
   if (!outcome.ok) return replyFailure(c, outcome)
   const { version, created } = outcome
-  const { type = 'application/octet-stream', mode, mtime = null } = op
+  const { mode, mtime = null } = op
   const shown = { path, blob: stored.sha256, size: stored.size, type, mode, mtime, version }
   return replyJson(c, shown, { status: created.length > 0 ? 201 : 200, version })
+}
+
+/** What is told of a file that claims to be of a kind with measures. */
+function metaOf(type: string, media: Media | undefined): { meta?: Canonical } {
+  if (media?.meta !== undefined) return { meta: canonical(media.meta) }
+  return isDescribable(type) ? { meta: canonical({ note: `not read: the bytes are no ${type}` }) } : {}
 }
 
 function pathOf(c: EdgeContext): string {

@@ -1,6 +1,7 @@
 // Bytes on their way out: whole or one range, from the session itself or from R2. Whether they may go out at all has been
 // asked of the session before.
 
+import { cached, isCacheable, keep } from '../media/cache.ts'
 import { parseRange } from '../media/range.ts'
 import { fail } from '../protocol/errors.ts'
 import type { Place } from '../session/blob-rpc.ts'
@@ -35,9 +36,25 @@ export async function serve(
   headers['content-length'] = String(length)
   if (range !== null) headers['content-range'] = `bytes ${range.start}-${range.end}/${size}`
   const status = range === null ? 200 : 206
-  const body =
-    c.req.method === 'HEAD' || length === 0 ? null : await readBlob(c.env.BLOBS, fleet, blob, start, length)
+  const body = c.req.method === 'HEAD' || length === 0 ? null : await read(c, fleet, blob, start, length)
   return reply(c, body, { status, version, headers })
+}
+
+async function read(
+  c: EdgeContext,
+  fleet: string,
+  blob: Servable,
+  start: number,
+  length: number,
+): Promise<Uint8Array | ReadableStream<Uint8Array>> {
+  const { sha256, size, place } = blob
+  if ('bytes' in place || !isCacheable(size)) return readBlob(c.env.BLOBS, blob, start, length)
+  const whole = length === size
+  const near = await cached(fleet, sha256, whole ? null : { start, end: start + length - 1 })
+  if (near !== null) return near
+  const body = await readBlob(c.env.BLOBS, blob, start, length)
+  if (!whole || body instanceof Uint8Array) return body
+  return keep(fleet, sha256, size, body, (promise) => c.executionCtx.waitUntil(promise))
 }
 
 /**
@@ -47,13 +64,12 @@ export async function serve(
  */
 export async function readBlob(
   bucket: R2Bucket,
-  _fleet: string,
   { place, size }: Servable,
   start: number,
   length: number,
 ): Promise<Uint8Array | ReadableStream<Uint8Array>> {
   if ('bytes' in place) return place.bytes.subarray(start, start + length)
-  const whole = place.start === 0 && start === 0 && length === size && !isPacked(place.key)
+  const whole = length === size && !isPacked(place.key)
   const object = await bucket.get(place.key, whole ? {} : { range: { offset: place.start + start, length } })
   if (object === null) throw new Problem(fail('corrupt', 'the bytes are missing'))
   return object.body

@@ -5,11 +5,13 @@ import { ulid } from 'ulid'
 import type { Principal } from '../auth/principal.ts'
 import { can } from '../auth/scopes.ts'
 import { hashes, hex } from '../crypto.ts'
+import { describeBytes } from '../media/describe.ts'
 import { declaredDigest } from '../media/digest.ts'
 import { holdObject, noteStored } from '../media/hold.ts'
 import { blobKey, uploadKey } from '../media/keys.ts'
 import {
   drain,
+  headBytes,
   isChecksumError,
   type Passing,
   putStream,
@@ -82,8 +84,9 @@ export async function storeBytes(
   const sha256 = hex(hashes.sha256(bytes))
   if (claimed !== undefined && claimed !== sha256) return mismatch(sha256)
   const size = bytes.byteLength
-  if (size <= limits.inlineBlobBytes) return { sha256, size, place: { bytes } }
-  return { sha256, size, place: { key: await putOwn(visit, sha256, bytes), start: 0 } }
+  const media = await describeBytes(bytes.subarray(0, headBytes), size)
+  if (size <= limits.inlineBlobBytes) return { sha256, size, place: { bytes }, media }
+  return { sha256, size, place: { key: await putOwn(visit, sha256, bytes), start: 0 }, media }
 }
 
 /** An object of its own for a blob whose bytes are all here; answers its key. */
@@ -122,12 +125,13 @@ export async function storeClaimed(
     // The fleet has these bytes. Whether the caller has them too, only the bytes can tell: a hash is not a password.
     const passing = await drain(source)
     const sent = passing.sha256()
-    return sent === sha256 ? { sha256, size: length, place } : mismatch(sent)
+    if (sent !== sha256) return mismatch(sent)
+    return { sha256, size: length, place, media: await describeBytes(passing.head, length) }
   }
   try {
-    await putStream(c.env.BLOBS, hold.key, source, length, sha256)
+    const passing = await putStream(c.env.BLOBS, hold.key, source, length, sha256)
     c.executionCtx.waitUntil(noteStored(c.env, who.fleet, [sha256]))
-    return { sha256, size: length, place }
+    return { sha256, size: length, place, media: await describeBytes(passing.head, length) }
   } catch (error) {
     if (isChecksumError(error)) return fail('digest_mismatch', 'the bytes do not have the declared SHA-256')
     throw error
@@ -182,14 +186,15 @@ export async function adopt(
   { c, who, session, stub }: Visit,
   { upload, key }: { upload: string; key: string },
   sha256: string,
-  { size }: Pick<Passing, 'size'>,
+  { size, head }: Pick<Passing, 'size' | 'head'>,
 ): Promise<NewBlob | Failure> {
   // Sealed first: from here on the session will not remove the object without asking the ledger.
   const sealed = await stub.sealUpload(callerOf(c, ''), upload, sha256, size)
   if (!sealed.ok) return sealed
   const hold = await holdObject(c.env, who.fleet, session, { name: sha256, key, size, stored: true })
   if (hold.key !== key && !hold.stored) await copy(c.env.BLOBS, key, hold.key, sha256)
-  return { sha256, size, place: { key: hold.key, start: 0 }, upload }
+  const media = await describeBytes(head, size)
+  return { sha256, size, place: { key: hold.key, start: 0 }, upload, media }
 }
 
 /** Someone is writing the same blob under another key, and may not come to its end. */

@@ -1,10 +1,13 @@
 // Many small blobs in one R2 object: what it holds, and where in it each lies.
 
+import type { Described } from './describe.ts'
+
 export interface PackedBlob {
   sha256: string
   size: number
   /** First byte in the pack. */
   start: number
+  media: Described
 }
 
 /** About this many bytes make a pack: few writes for many files, and a bound on what is held in memory. */
@@ -20,8 +23,8 @@ export class Pack {
     return this.size > 0 && this.size + size > packBytes
   }
 
-  add(sha256: string, bytes: Uint8Array): void {
-    this.blobs.push({ sha256, size: bytes.byteLength, start: this.size })
+  add(sha256: string, bytes: Uint8Array, media: Described): void {
+    this.blobs.push({ sha256, size: bytes.byteLength, start: this.size, media })
     this.#pieces.push(bytes)
     this.size += bytes.byteLength
   }

@@ -1,5 +1,6 @@
 // Single files of every size, over the edge.
 
+import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { Client, contentDigest, freshFleet, keysOf, noise, sha256Of, unbounded } from './support.ts'
 
@@ -109,4 +110,43 @@ describe('ranges', () => {
       expect(head.headers.get('content-length')).toBe(String(size))
     })
   }
+})
+
+describe('a blob that is cached', () => {
+  const bytes = noise(200_000, 77)
+
+  async function cachedFile(): Promise<{ client: Client; key: string; etag: string }> {
+    const client = await Client.make(await freshFleet())
+    const etag = (await client.put('f', bytes)).headers.get('etag') ?? ''
+    await (await client.get('f')).arrayBuffer()
+    const [key = ''] = await keysOf(client.fleet)
+    return { client, key, etag }
+  }
+
+  it('is read from near by, whole and in ranges', async () => {
+    const { client, key } = await cachedFile()
+    // Only the cache can have it now.
+    await expect
+      .poll(async () => {
+        await (await client.get('f')).arrayBuffer()
+        return caches.default.match(`https://blobs.lares.invalid/${client.fleet}/${await sha256Of(bytes)}`)
+      })
+      .toBeDefined()
+    await env.BLOBS.delete(key)
+    const got = await client.get('f')
+    expect(new Uint8Array(await got.arrayBuffer())).toEqual(bytes)
+    const part = await client.get('f', { range: 'bytes=10-19' })
+    expect([part.status, part.headers.get('content-range')]).toEqual([206, `bytes 10-19/${bytes.length}`])
+    expect(new Uint8Array(await part.arrayBuffer())).toEqual(bytes.slice(10, 20))
+  })
+
+  it('is out of reach the moment the file or the session is deleted', async () => {
+    const { client } = await cachedFile()
+    await client.ask('/files/f', { method: 'DELETE' })
+    expect((await client.get('f')).status).toBe(404)
+    await client.ask('', { method: 'DELETE' })
+    expect((await client.ask(`/blobs/${await sha256Of(bytes)}`)).status).toBe(410)
+    const stranger = await Client.make(client.fleet)
+    expect((await stranger.ask(`/blobs/${await sha256Of(bytes)}`)).status).toBe(404)
+  })
 })

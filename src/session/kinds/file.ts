@@ -1,5 +1,6 @@
 // The row side of files: a path names a blob that this session holds, with its type, mode and time. Bytes lie in R2.
 
+import { typeOf } from '../../media/types.ts'
 import { canonical } from '../../protocol/canonical.ts'
 import { pathProblem } from '../../protocol/names.ts'
 import { heldBlob } from '../blobs.ts'
@@ -28,7 +29,7 @@ function put(tx: Transaction, op: OperationOf<'file.put'>): Applied {
   // A hash is not a password: only bytes that came through this session, or that it holds already, can be named.
   if (!held) throw new Refusal('invalid', 'this session does not hold this blob', { pointer: '/blob' })
   const { media } = held
-  const { blob, type = media.type ?? defaultType, mode, mtime = null } = op
+  const { blob, type = typeOf(media.type, op.path) ?? defaultType, mode, mtime = null } = op
   const meta: unknown = op.meta === undefined ? media.meta : JSON.parse(op.meta)
   const value = {
     blob,
