@@ -84,7 +84,11 @@ function commitWithValues(world: World, row: CommitRow): Piece[] {
     if (from !== undefined) pieces.add(`,"from":${JSON.stringify(from)}`)
     const value = digest === null ? null : changedValue(world.sql, ref, row.version)
     if (value && isErased(value)) pieces.add(',"erased":true')
-    else if (value) pieces.add(`,"salt":"${hex(value.salt)}","value":`, ...value.pieces)
+    else if (value) {
+      pieces.add(`,"salt":"${hex(value.salt)}","value":`, ...value.pieces)
+      // Never a silent null.
+      if (value.corrupt) pieces.add(',"corrupt":true')
+    }
     pieces.add('}')
   }
   return pieces.add(']}').done()
@@ -129,6 +133,8 @@ function previousDigest(world: World, version: number): string {
 interface ChangedValue {
   salt: ArrayBuffer
   pieces: Piece[]
+  /** It does not read back. */
+  corrupt: boolean
 }
 
 /** The value that a commit gave a reference, wherever it is kept by now; null when it was erased. */
@@ -140,11 +146,14 @@ function changedValue(sql: SqlStorage, ref: string, version: number): ChangedVal
     const event = sql
       .exec<EventRow>(`SELECT ${eventColumns} FROM events WHERE seq = ?`, Number(key))
       .toArray()[0]
-    return event ? { salt: event.salt, pieces: eventValuePieces(event) } : null
+    if (!event) return null
+    return { salt: event.salt, pieces: eventValuePieces(event), corrupt: valuePiece(event) === null }
   }
   // What `formatRef` wrote begins with a kind.
   const entry = entryOfVersion(sql, kind as EntryKind, key, version)
-  return entry ? { salt: entry.salt, pieces: [valuePiece(entry) ?? 'null'] } : null
+  if (!entry) return null
+  const value = valuePiece(entry)
+  return { salt: entry.salt, pieces: [value ?? 'null'], corrupt: value === null }
 }
 
 /** The row an entry got from just this version. */
