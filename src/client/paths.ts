@@ -38,3 +38,8 @@ export function encodeQuery(query: Query): string {
   const text = params.toString()
   return text === '' ? '' : `?${text}`
 }
+
+/** A point of history as a body says it: a version stays a number. */
+export function pointOf(at: At): number | string {
+  return at instanceof Date ? at.toISOString() : at
+}

@@ -57,6 +57,11 @@ export class Scope {
     })
   }
 
+  /** Another session's head, without this one's lease. */
+  of(session: string): Scope {
+    return new Scope({ transport: this.transport, session })
+  }
+
   /** A read under the session, at the scope's point of history. `path` is '' for the session itself. */
   read<T>(path: string, parts: Omit<Parts<T>, 'method'> & { method?: 'GET' | 'HEAD' }): Promise<T> {
     const query = { ...parts.query, at: this.at }

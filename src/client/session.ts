@@ -4,12 +4,36 @@ import { type CommitOptions, Commits, type Compose, commit } from './commits.ts'
 import { LaresError } from './errors.ts'
 import { Files } from './files.ts'
 import { Lease, type LeaseGrant, type LeaseOptions } from './lease.ts'
+import type { List } from './list.ts'
 import { Log } from './log.ts'
 import type { At } from './paths.ts'
 import { jsonBody, type ReadOptions, type Scope, type WriteOptions } from './scope.ts'
+import { Snapshots } from './snapshots.ts'
 import { State } from './state.ts'
 import { type TailItem, type TailOptions, tail } from './tail.ts'
-import type { Committed, Op, SessionCreate, SessionPatch, SessionShown } from './types.ts'
+import {
+  type DiffOptions,
+  diff,
+  erase,
+  type ForkOptions,
+  fork,
+  type Merged,
+  type MergeOptions,
+  merge,
+  type Reverted,
+  type RevertOptions,
+  revert,
+  verify,
+} from './time.ts'
+import type {
+  Committed,
+  Difference,
+  Op,
+  SessionCreate,
+  SessionPatch,
+  SessionShown,
+  Verified,
+} from './types.ts'
 import { View } from './view.ts'
 
 /**
@@ -30,6 +54,7 @@ export class Session {
   readonly state: State
   readonly files: Files
   readonly commits: Commits
+  readonly snapshots: Snapshots
   readonly #scope: Scope
 
   constructor(scope: Scope) {
@@ -39,6 +64,7 @@ export class Session {
     this.state = new State(scope)
     this.files = new Files(scope)
     this.commits = new Commits(scope)
+    this.snapshots = new Snapshots(scope)
   }
 
   /** Makes the session if it is not there; one that is there stays as it is. `created` tells which. */
@@ -111,6 +137,54 @@ export class Session {
     const grant = await this.#scope.send<LeaseGrant>('POST', '/lease', body, { signal })
     const held = this.#scope.with({ lease: grant.token })
     return new Lease(held, new Session(held), options, grant)
+  }
+
+  /**
+   * A new session that begins as this one was at a version; answers its handle.
+   *
+   * @throws {LaresError} `exists` when the name is taken; `no_such_version`; `gone`
+   * @example
+   * const attempt = await session.fork({ at: 'snap:before' })
+   */
+  async fork(options: ForkOptions = {}): Promise<Session> {
+    return new Session(this.#scope.of(await fork(this.#scope, options)))
+  }
+
+  /** What differs between two points of this session, or between this one and another. */
+  diff(options: DiffOptions): List<Difference> {
+    return diff(this.#scope, options)
+  }
+
+  /** Makes the world what it was, as a new version. */
+  revert(to: At, options: RevertOptions = {}): Promise<Reverted> {
+    return revert(this.#scope, to, options)
+  }
+
+  /**
+   * Brings over what another session of the same origin changed, as one commit.
+   *
+   * @throws {LaresError} `merge_conflict` (has `conflicts`) when both changed the same and nothing says which counts
+   */
+  merge(from: string | Session, options: MergeOptions = {}): Promise<Merged> {
+    return merge(this.#scope, typeof from === 'string' ? from : from.id, false, options)
+  }
+
+  /** What a merge would do: how much it would bring, and every conflict. Writes nothing. */
+  previewMerge(from: string | Session, options: MergeOptions = {}): Promise<Merged> {
+    return merge(this.#scope, typeof from === 'string' ? from : from.id, true, options)
+  }
+
+  /** Recomputes every digest and names what does not match. */
+  verify(options: ReadOptions = {}): Promise<Omit<Verified, 'next'>> {
+    return verify(this.#scope, options)
+  }
+
+  /** Takes values away for good, everywhere; reads of them are `gone`. */
+  erase(
+    refs: readonly string[],
+    options: WriteOptions & { message?: string | undefined } = {},
+  ): Promise<{ version: number; erased: number }> {
+    return erase(this.#scope, refs, options)
   }
 
   /** The same session, written with a lease token that was got elsewhere. */

@@ -17,6 +17,21 @@ import type {
   SessionShown,
   stateShown,
 } from '../protocol/resources.ts'
+import type {
+  conflictShown,
+  differenceShown,
+  entryKinds,
+  snapshotObjectShown,
+  snapshotShown,
+  verifiedShown,
+} from '../protocol/time.ts'
+
+export type SnapshotShown = z.output<typeof snapshotShown>
+export type SnapshotObject = z.output<typeof snapshotObjectShown>
+export type Difference = z.output<typeof differenceShown>
+export type Verified = z.output<typeof verifiedShown>
+export type Conflict = z.output<typeof conflictShown>
+export type EntryKind = (typeof entryKinds)[number]
 
 export type { Json, SessionCreate, SessionListed, SessionPatch, SessionShown }
 
