@@ -60,7 +60,7 @@ export const columnName = z
     'a name has letters, digits and _, begins with no digit, and at most 63 characters',
   )
 
-const columnType = z.custom<ColumnType>(
+export const columnType = z.custom<ColumnType>(
   (type) =>
     typeof type === 'string' &&
     (isScalar(type) || isMedia(type) || type === 'json' || type === 'array' || (vectorLength(type) ?? 0) > 0),

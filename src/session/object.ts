@@ -10,6 +10,8 @@ import { admit, prolong } from './lease.ts'
 import { type Delivery, deliver, outboxHolds, withdraw } from './outbox.ts'
 import type { Caller } from './rpc.ts'
 import { NewerSchema } from './schema.ts'
+import { CellsDue } from './tables/cells-due.ts'
+import type { Embed } from './tables/functions.ts'
 import { Tail } from './tail.ts'
 import { pendingErasures } from './time/erase.ts'
 import { carryOut } from './time/erasing.ts'
@@ -38,6 +40,7 @@ export abstract class SessionObject extends DurableObject<Env> {
   protected readonly tail: Tail | null
   protected readonly bytes: Bytes | null
   protected readonly forks: Forks | null
+  protected readonly cells: CellsDue | null
   #alarmSet = false
   #pages: Promise<unknown> = Promise.resolve()
   #failures = 0
@@ -50,6 +53,7 @@ export abstract class SessionObject extends DurableObject<Env> {
     this.tail = this.world && new Tail(context, this.world)
     this.bytes = this.world && new Bytes(this.world, env)
     this.forks = this.world && new Forks(env, this.world)
+    this.cells = this.world && new CellsDue(this.world, embedder(env), () => this.committed())
   }
 
   override async alarm(): Promise<void> {
@@ -66,6 +70,7 @@ export abstract class SessionObject extends DurableObject<Env> {
       return
     }
     if (this.forks?.pending) await this.#takeOver(this.forks)
+    this.cells?.start()
     const unfinished = await this.#finish(world)
     let delivery: Delivery = 'done'
     if (outboxHolds(world)) {
@@ -195,7 +200,9 @@ export abstract class SessionObject extends DurableObject<Env> {
       await this.ctx.storage.setAlarm(Date.now() + this.#pause(delivery))
       return
     }
-    const dues = [world.identity.expires_at, this.bytes?.due() ?? null].filter((due) => due !== null)
+    const dues = [world.identity.expires_at, this.bytes?.due() ?? null, this.cells?.due() ?? null].filter(
+      (due) => due !== null,
+    )
     // A moment later at least: an alarm set for now, from within an alarm, may not come.
     if (dues.length > 0)
       await this.ctx.storage.setAlarm(Math.max(Math.min(...dues), Date.now() + projectionDelay))
@@ -260,6 +267,13 @@ function spokenOf<T>(world: World, outcome: T): T {
   if (typeof outcome !== 'object' || outcome === null || world.state !== 'live') return outcome
   const refused = 'ok' in outcome && outcome.ok === false && !('head' in outcome)
   return refused ? { ...outcome, head: world.head.version } : outcome
+}
+
+/** Columns take embeddings from no provider yet. */
+function embedder(_env: Env): Embed {
+  return async () => {
+    throw new Error('no provider of embeddings is set up')
+  }
 }
 
 function openWorld(storage: DurableObjectStorage): World | null {

@@ -217,6 +217,10 @@ export class Transaction {
     )
     this.#count(kind, before === null ? 1 : 0, was.size - (before?.size ?? 0))
     this.#changed(formatRef(kind, key), hex(was.digest))
+    const { inputs } = sql
+      .exec<{ inputs: string | null }>('SELECT inputs FROM entries WHERE kind = ? AND key = ?', kind, key)
+      .one()
+    this.#noteKeptInputs(kind, key, inputs)
     return true
   }
 
@@ -226,7 +230,12 @@ export class Transaction {
     this.#write(kind, key, sealed, inputs)
     this.#count(kind, before === null ? 1 : 0, sealed.size - (before?.size ?? 0))
     this.#changed(formatRef(kind, key), hex(sealed.digest))
+    this.#noteKeptInputs(kind, key, inputs)
     return before === null
+  }
+
+  #noteKeptInputs(kind: EntryKind, key: string, inputs: string | null): void {
+    if (inputs !== null) noteInputs(this.world.sql, this.version, formatRef(kind, key), JSON.parse(inputs))
   }
 
   /** Takes an entry away. Answers false when there was none. */

@@ -108,6 +108,7 @@ function save(tx: Transaction, table: Table, before?: Table): void {
   tx.put('table', table.name, text)
   // As it reads back: with its columns in order.
   const kept = readTable(table.name, text, tx.version)
+  if (kept === null) throw new Error('a definition that was checked reads back')
   fitIndexes(sql, table.name, kept)
   for (const column of kept.columns) {
     const old = before?.columns.find(({ id }) => id === column.id)

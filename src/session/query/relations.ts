@@ -217,7 +217,8 @@ function lineageRelation({ world, version }: Standpoint): Relation {
 export function tablesAt({ world, version }: Standpoint): Table[] {
   const tables: Table[] = []
   for (const entry of entriesFrom(world.sql, 'table', '', true, version, world.head.version)) {
-    if (entry.text !== null) tables.push(readTable(entry.key, entry.text, entry.since))
+    const table = entry.text === null ? null : readTable(entry.key, entry.text, entry.since)
+    if (table !== null) tables.push(table)
   }
   return tables
 }

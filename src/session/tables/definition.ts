@@ -3,7 +3,7 @@
 // of that version.
 
 import { type Canonical, canonical, type Json } from '../../protocol/canonical.ts'
-import type { ColumnType, Computed } from '../../protocol/tables.ts'
+import { type ColumnType, type Computed, columnName, columnType, tableName } from '../../protocol/tables.ts'
 import { entryAt } from '../store.ts'
 
 export interface Column {
@@ -50,14 +50,42 @@ export function tableAt(sql: SqlStorage, name: string, version: number): Table |
   return entry?.text == null ? null : readTable(name, entry.text, entry.since)
 }
 
-export function readTable(name: string, text: Canonical, since: number): Table {
-  // What `keepTable` wrote.
-  const kept: Kept = JSON.parse(text)
-  const columns = Object.entries(kept.columns)
-    .map(([id, column]) => ({ id, ...column }))
-    .sort((a, b) => a.position - b.position || (a.id < b.id ? -1 : 1))
+/**
+ * A kept definition; null for what is none. An import or a merge may bring one that was never checked by `table.define`, and
+ * its ids and names become part of SQL.
+ */
+export function readTable(name: string, text: Canonical, since: number): Table | null {
+  const kept: Partial<Kept> = JSON.parse(text)
+  if (!tableName.safeParse(name).success || !isPlain(kept) || !isPlain(kept.columns)) return null
+  const columns = Object.entries(kept.columns).map(([id, column]): Column => ({ ...column, id }))
+  if (!columns.every(isColumn)) return null
+  columns.sort((a, b) => a.position - b.position || (a.id < b.id ? -1 : 1))
   const key = columns.find((column) => column.id === kept.key) ?? null
-  return { name, columns, key, dropped: kept.dropped ?? [], since }
+  const dropped = Array.isArray(kept.dropped) ? kept.dropped : []
+  return { name, columns, key, dropped, since }
+}
+
+function isPlain(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isColumn({ id, name, position, type, computed, schema }: Column): boolean {
+  return (
+    /^[A-Za-z_][A-Za-z0-9_]{0,62}(~\d{1,9})?$/.test(id) &&
+    columnName.safeParse(name).success &&
+    columnType.safeParse(type).success &&
+    Number.isInteger(position) &&
+    (schema === undefined || isPlain(schema)) &&
+    (computed === undefined || isRule(computed))
+  )
+}
+
+function isRule(computed: KeptComputed): boolean {
+  if (!isPlain(computed) || !Number.isInteger(computed.revision)) return false
+  const ids = 'embed' in computed ? computed.embed : 'endpoint' in computed ? computed.inputs : []
+  const text =
+    'endpoint' in computed ? computed.endpoint : 'expression' in computed ? computed.expression : ''
+  return Array.isArray(ids) && typeof text === 'string'
 }
 
 export function keepTable({ columns, key, dropped }: Pick<Table, 'columns' | 'key' | 'dropped'>): Canonical {

@@ -40,16 +40,10 @@ export function computeCells(
 ): Derived[][] {
   for (const column of table.columns.filter(isExpressed)) {
     const texts = rows.map(({ kept }) => JSON.stringify(kept))
-    const values = evaluate(sql, table, column.computed.expression, texts)
+    const values = evaluate(sql, table, column, column.computed.expression, texts)
     for (const [i, { kept }] of rows.entries()) {
       const result = values[i] ?? { value: null }
-      setCell(
-        sql,
-        kept,
-        column,
-        'value' in result ? { value: asJson(column, result.value) } : result,
-        'expression',
-      )
+      setCell(sql, kept, column, result, 'expression')
     }
   }
   const derived = table.columns.filter(isDerived)
@@ -87,19 +81,4 @@ function mark(table: Table, column: Derived, kept: Kept, before: Kept | undefine
   const empty = columns.every((one) => cellIn(kept, one) === null)
   setState(kept, column, empty ? {} : { state: 'pending' })
   return !empty
-}
-
-/** What SQLite answers, as the column's type would write it. */
-function asJson(column: Column, value: SqlStorageValue): Json {
-  if (value instanceof ArrayBuffer) return null
-  if (column.type === 'bool' && (value === 0 || value === 1)) return value === 1
-  if (column.type === 'string' && typeof value === 'number') return String(value)
-  if ((column.type === 'json' || column.type === 'array') && typeof value === 'string') {
-    try {
-      return JSON.parse(value)
-    } catch {
-      return value
-    }
-  }
-  return value
 }

@@ -1,6 +1,7 @@
 // A computed column's expression: SQLite evaluates it, over the row's own columns and with functions that always answer the
 // same. It is checked here token by token, so that it can be nothing but an expression.
 
+import type { Json } from '../../protocol/canonical.ts'
 import { isSymbol, isWord, quoteName, type Token, tokenize } from '../query/tokens.ts'
 import type { Column, Table } from './definition.ts'
 import { columnSql } from './relation.ts'
@@ -25,6 +26,10 @@ export function expressionProblem(
   expression: string,
   columns: readonly Column[],
 ): string | null {
+  return wordsProblem(expression, columns) ?? parses(sql, expression, columns)
+}
+
+function wordsProblem(expression: string, columns: readonly Column[]): string | null {
   const split = tokenize(expression)
   if ('problem' in split) return split.problem
   const { tokens } = split
@@ -37,7 +42,7 @@ export function expressionProblem(
   }
   if (depth > 0) return 'a bracket is not closed'
   if (expression.includes('--') || expression.includes('/*')) return 'an expression has no comments'
-  return parses(sql, expression, columns)
+  return null
 }
 
 function tokenProblem(
@@ -121,7 +126,7 @@ export function inputsOf(expression: string, columns: readonly Column[]): Column
   return columns.filter((column) => column.computed === undefined && names.has(column.name.toLowerCase()))
 }
 
-export type Computed = { value: SqlStorageValue } | { problem: string }
+export type Computed = { value: Json } | { problem: string }
 
 /**
  * The expression's value for each row.
@@ -131,18 +136,22 @@ export type Computed = { value: SqlStorageValue } | { problem: string }
 export function evaluate(
   sql: SqlStorage,
   table: Pick<Table, 'columns'>,
+  column: Pick<Column, 'type'>,
   expression: string,
   rows: readonly string[],
 ): Computed[] {
+  // It was checked when the column was made, unless the table came from elsewhere.
+  const problem = wordsProblem(expression, table.columns)
+  if (problem !== null) return rows.map(() => ({ problem }))
   const inputs = inputsOf(expression, table.columns)
-  const columns = inputs.map((column) => `${columnSql(column, 'j.value')} AS ${quoteName(column.name)}`)
+  const columns = inputs.map((input) => `${columnSql(input, 'j.value')} AS ${quoteName(input.name)}`)
   const query = `SELECT (${expression}\n) AS value FROM (SELECT ${['j.key AS lares_at', ...columns].join(', ')}
     FROM json_each(?) AS j) ORDER BY lares_at`
   const run = (part: readonly string[]) =>
     sql
       .exec<{ value: SqlStorageValue }>(query, `[${part.join(',')}]`)
       .toArray()
-      .map(({ value }) => ({ value }))
+      .map(({ value }) => ({ value: asJson(column, value) }))
   try {
     return run(rows)
   } catch {
@@ -157,4 +166,19 @@ export function evaluate(
       }
     })
   }
+}
+
+/** What SQLite answers, as the column's type would write it. */
+function asJson(column: Pick<Column, 'type'>, value: SqlStorageValue): Json {
+  if (value instanceof ArrayBuffer) return null
+  if (column.type === 'bool' && (value === 0 || value === 1)) return value === 1
+  if (column.type === 'string' && typeof value === 'number') return String(value)
+  if ((column.type === 'json' || column.type === 'array') && typeof value === 'string') {
+    try {
+      return JSON.parse(value)
+    } catch {
+      return value
+    }
+  }
+  return value
 }

@@ -4,6 +4,7 @@
 // None is unique for SQLite: uniqueness is checked when a row is written, so that a revert or a merge, which copy rows as they
 // were, cannot fail half-way on an index.
 
+import type { Canonical } from '../../protocol/canonical.ts'
 import { quoteName } from '../query/tokens.ts'
 import type { World } from '../world.ts'
 import { type Column, readTable, type Table } from './definition.ts'
@@ -75,7 +76,8 @@ export function rebuildIndexes(world: World): void {
     )
     .toArray()
     // What was stored is canonical.
-    .map(({ key, text, since }) => readTable(key, text as Parameters<typeof readTable>[1], since))
+    .map(({ key, text, since }) => readTable(key, text as Canonical, since))
+    .filter((table) => table !== null)
   const names = new Set(tables.map(({ name }) => name))
   for (const { index } of indexesOf(sql, null)) {
     if (!names.has(index.slice(4, index.indexOf('.')))) sql.exec(`DROP INDEX ${quoteName(index)}`)

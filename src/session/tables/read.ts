@@ -43,6 +43,7 @@ export function showTableAt(world: World, name: string, at: At): Outcome<Shown> 
   if (entry === null) return absent(world, `there is no table ${name}`)
   if (entry.text === null) return fail('corrupt', `table:${name} does not read back`)
   const table = readTable(name, entry.text, entry.since)
+  if (table === null) return fail('corrupt', `table:${name} is no definition`)
   const rows = countRows(world, name, resolved.version)
   return {
     ok: true,
@@ -60,9 +61,10 @@ function countRows(world: World, name: string, version: number): number {
 }
 
 export function listTables(world: World, query: PageQuery): Outcome<PageRead> {
-  return list(world, query, 'table', (key, text, since) =>
-    JSON.stringify(showTable(readTable(key, text, since))),
-  )
+  return list(world, query, 'table', (key, text, since) => {
+    const table = readTable(key, text, since)
+    return JSON.stringify(table === null ? { table: key, corrupt: true } : showTable(table))
+  })
 }
 
 export function listViews(world: World, query: PageQuery): Outcome<PageRead> {

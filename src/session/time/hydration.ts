@@ -5,6 +5,7 @@ import type { Env } from '../../env.ts'
 import type { Outcome } from '../../protocol/errors.ts'
 import type { EntryKind } from '../../protocol/refs.ts'
 import { references } from '../blobs.ts'
+import { rebuildDerived } from '../derived.ts'
 import type { EntryRead } from '../rpc.ts'
 import type { Origin, World } from '../world.ts'
 import { type BlobRows, holdForeign, takeBlobRows } from './blob-rows.ts'
@@ -87,7 +88,9 @@ export async function hydrateStep(world: World, env: Env, parent: Parent): Promi
   const { origin, table, after } = progress
   if (table === 'done') {
     await parent.forkSettled(world.identity.session)
-    if (world.state === 'live') world.dropMeta('hydration')
+    if (world.state !== 'live') return false
+    rebuildDerived(world)
+    world.dropMeta('hydration')
     return false
   }
   if (table === 'blobs') return takeBlobs(world, env, parent, progress)

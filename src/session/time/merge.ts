@@ -12,6 +12,7 @@ import { blobsOf } from '../blobs-present.ts'
 import { type Made, transact } from '../commit.ts'
 import type { Caller } from '../rpc.ts'
 import { currentEntry, entryStamp } from '../store.ts'
+import { rebuildIndexes } from '../tables/indexes.ts'
 import { Refusal, type Sealed, type Transaction } from '../transaction.ts'
 import type { Origin, World } from '../world.ts'
 import { type BlobRows, takeBlobRows } from './blob-rows.ts'
@@ -255,6 +256,7 @@ function apply(
         tx.begin('merge', undefined)
         for (const rows of plan.blobs) takeBlobRows(world, rows, tx.at)
         for (const step of plan.steps) applyStep(tx, step)
+        rebuildIndexes(world)
         world.setMeta(mergedMark(source.session), String(source.version))
         const seqs = new Map<number, number>()
         for (const event of plan.events) appendFrom(tx, source.session, event, seqs)
@@ -268,7 +270,11 @@ function applyStep(tx: Transaction, { change, lines }: Step): void {
   const { kind, key, after } = change
   if (lines !== null) {
     holdBlobs(tx.world, [lines.blob], tx.at)
+    const ours = entryStamp(tx.world.sql, 'file', key)
+    // It is made of both: ours, and theirs, which the merge's cause names.
+    tx.begin('merge', ours === null ? undefined : [`${formatRef('file', key)}@${ours.since}`])
     tx.put('file', key, canonical(lines.value), lines.value.size)
+    tx.begin('merge', undefined)
   } else if (after === null) tx.remove(kind, key)
   else tx.adopt(kind, key, after, after.inputs)
 }

@@ -6,6 +6,7 @@ import type { RefKind } from '../../protocol/refs.ts'
 import { type Header, type Made, transact } from '../commit.ts'
 import { seqAt } from '../read-log.ts'
 import type { At, Caller } from '../rpc.ts'
+import { rebuildIndexes } from '../tables/indexes.ts'
 import { resolveAt } from '../time.ts'
 import type { Transaction } from '../transaction.ts'
 import type { World } from '../world.ts'
@@ -28,7 +29,9 @@ export function revert(
   return transact(world, caller, request, {
     apply: (tx) => {
       tx.begin('revert', undefined)
-      return { changed: revertTo(tx, resolved.version, request.filter) }
+      const changed = revertTo(tx, resolved.version, request.filter)
+      rebuildIndexes(world)
+      return { changed }
     },
   })
 }
