@@ -77,5 +77,5 @@ export function openApiDocument(): object {
 }
 
 const about =
-  'One world per session: log, state and files under one version number. ' +
+  'One world per session, under one version number. ' +
   'A request with an unknown field or query parameter is refused; every error is `application/problem+json` with a stable `code`.'

@@ -16,8 +16,7 @@ import {
   tablePatch,
   updateBody,
 } from '../protocol/tables.ts'
-import type { Committed, WireOperation } from '../session/rpc.ts'
-import type { Shown } from '../session/tables/read.ts'
+import type { Committed, Shown, WireOperation } from '../session/rpc.ts'
 import { check, readBody, readText } from './body.ts'
 import { callerOf } from './caller.ts'
 import type { EdgeContext, EdgeEnv } from './context.ts'

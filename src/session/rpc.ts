@@ -24,6 +24,7 @@ import type { SnapshotObject } from './time/objects.ts'
 import type { RevertRequest } from './time/revert.ts'
 import type { SnapshotRequest, SnapshotShown } from './time/snapshot.ts'
 
+export type { Shown } from './tables/read.ts'
 export type { DiffItem } from './time/diff.ts'
 
 /** A value too large for a row: its bytes are in R2 before it is named here. */

@@ -184,6 +184,45 @@ describe('each answer is as described', () => {
     await tour.go('get', `${world}/verify`, {}, 200)
   })
 
+  it('of tables', async () => {
+    const table = `${world}/tables/jobs`
+    const columns = { id: 'string', cost: 'float', note: { type: 'json' } }
+    await tour.go('put', table, { body: { columns, key: 'id' } }, 201)
+    await tour.go('put', table, { body: { columns, key: 'id' } }, 200)
+    await tour.go('put', `${world}/tables/log`, { body: { columns } }, 422)
+    await tour.go('patch', table, { body: { add: { done: 'bool' } } }, 200)
+    await tour.go('get', `${world}/tables`, {}, 200)
+    await tour.go('get', table, {}, 200)
+    const rows = [{ id: 'a', cost: 1.5 }, { id: 'b', note: { x: [1] } }, { id: 'c' }]
+    await tour.go('post', `${table}/rows`, { body: { rows } }, 201)
+    await tour.go('post', `${table}/rows`, { body: { rows } }, 409)
+    await tour.go('post', `${table}/rows`, { body: { rows: [{ id: 'd', cost: 'x' }] } }, 422)
+    await tour.go('get', `${table}/rows?limit=2`, {}, 200)
+    await tour.go('get', `${table}/rows/b`, {}, 200)
+    await tour.go('patch', `${table}/rows/b`, { body: { cost: 2 } }, 200)
+    await tour.go('post', `${table}/query`, { body: { where: { cost: { $gt: 1 } }, order: '-cost' } }, 200)
+    await tour.go('post', `${table}/query`, { body: { where: { colour: 1 } } }, 422)
+    await tour.go('post', `${table}/update`, { body: { where: { id: 'a' }, set: { done: true } } }, 200)
+    await tour.go('post', `${table}/delete`, { body: { where: { id: 'c' } } }, 200)
+    await tour.go('delete', `${table}/rows/b`, {}, 200)
+    await tour.go('delete', `${table}/rows/b`, {}, 404)
+  })
+
+  it('of SQL, views and lineage', async () => {
+    await tour.go('post', `${world}/query`, { body: { sql: 'SELECT id, cost FROM jobs' } }, 200)
+    await tour.go('post', `${world}/query`, { body: { sql: 'SELECT nothing FROM jobs' } }, 422)
+    await tour.go('get', `${world}/query/schema`, {}, 200)
+    await tour.go('put', `${world}/views/dear`, { body: { sql: 'SELECT * FROM jobs WHERE cost > 1' } }, 201)
+    await tour.go('get', `${world}/views`, {}, 200)
+    await tour.go('get', `${world}/views/dear`, {}, 200)
+    await tour.go('delete', `${world}/views/dear`, {}, 200)
+    const ops = [{ op: 'state.set', key: 'made', value: 1, from: ['log:1'] }]
+    await tour.go('post', `${world}/commits`, { body: { ops } }, 201)
+    await tour.go('get', `${world}/lineage?of=state:made`, {}, 200)
+    await tour.go('get', `${world}/lineage?of=log:1&direction=down`, {}, 200)
+    await tour.go('delete', `${world}/tables/jobs`, {}, 200)
+  })
+
   it('of leases', async () => {
     const lease = { holder: 'tour', ttl: 60 }
     const { token } = await tour.go('post', `${world}/lease`, { body: lease }, 201)
