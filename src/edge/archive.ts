@@ -1,10 +1,16 @@
 // `…/export` and `/v1/import`: carrying a whole world away, and bringing one in.
 
 import type { Hono } from 'hono'
+import { sees } from '../auth/scopes.ts'
+import { fail } from '../protocol/errors.ts'
+import { sessionIdPattern } from '../protocol/names.ts'
+import { archiveType } from '../snapshot/archive.ts'
+import { importArchive } from './archive-in.ts'
 import { replyArchive } from './archive-out.ts'
-import type { EdgeEnv } from './context.ts'
-import { sessionRoute } from './door.ts'
-import { readAt, readChoice, readQuery } from './query.ts'
+import type { EdgeContext, EdgeEnv } from './context.ts'
+import { fleetRoute, sessionRoute, sessionStub } from './door.ts'
+import { invalid, readAt, readChoice, readQuery } from './query.ts'
+import { Problem, replyJson } from './reply.ts'
 
 export function archiveRoutes(app: Hono<EdgeEnv>): void {
   sessionRoute(app, 'get', '/export', 'read', (visit) => {
@@ -12,4 +18,29 @@ export function archiveRoutes(app: Hono<EdgeEnv>): void {
     const journal = readChoice(query, 'journal', ['true', 'false'] as const, 'false') === 'true'
     return replyArchive(visit, readAt(query), journal)
   })
+
+  fleetRoute(app, 'post', '/v1/import', 'write', async (c) => {
+    const session = sessionOf(c)
+    const type = c.req.header('content-type')
+    if (type === undefined || !/^application\/x-tar\s*(;|$)/i.test(type))
+      throw new Problem(fail('unsupported_media_type', `this takes ${archiveType}`))
+    const who = c.get('who')
+    const visit = { c, who, session, stub: sessionStub(c, who.fleet, session) }
+    const imported = await importArchive(visit, c.req.raw.body ?? new Blob([]).stream())
+    return replyJson(c, imported.session, {
+      status: 201,
+      version: imported.version,
+      headers: { location: `/v1/sessions/${encodeURIComponent(session)}` },
+    })
+  })
+}
+
+function sessionOf(c: EdgeContext): string {
+  const session = readQuery(c, ['session']).get('session')
+  if (session === undefined) throw invalid('name the session that the archive becomes', 'session')
+  if (!sessionIdPattern.test(session)) throw invalid('not a session id', 'session')
+  if (sees(c.get('who'), session)) return session
+  throw new Problem(
+    fail('forbidden', 'the credential does not cover a session of that name', { pointer: 'session' }),
+  )
 }

@@ -54,7 +54,8 @@ export function commitDigest(hashes: Hashes, header: CommitHeader, lines: readon
   return hashes.sha256(text)
 }
 
-function headerLine({ previous, version, at, actor, message, cause }: CommitHeader): Canonical {
+/** A commit's first line. */
+export function headerLine({ previous, version, at, actor, message, cause }: CommitHeader): Canonical {
   return canonical({ previous, version, at, actor, message, cause })
 }
 

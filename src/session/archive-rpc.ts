@@ -80,8 +80,15 @@ export interface StagedCommit {
   memories: number
   rows: number
   bytes: number
-  /** JSON arrays of the journal's lines, one a row. */
-  changes: string[]
+  /** A JSON array of the journal's lines, or as many as a row takes. */
+  changes: string
+}
+
+/** Further changes of a commit that came before. */
+export interface StagedMore {
+  version: number
+  part: number
+  changes: string
 }
 
 /** A part of a world, in the order in which parts must come: blobs before what names them. */
@@ -90,7 +97,7 @@ export type Part =
   | { entries: StagedEntry[] }
   | { events: StagedEvent[] }
   | { past: StagedPast[] }
-  | { commits: StagedCommit[] }
+  | { commits: StagedCommit[]; more: StagedMore[] }
 
 /** What a world that was taken in is from then on. */
 export interface Founding {

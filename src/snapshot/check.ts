@@ -36,6 +36,7 @@ export type Checked = { problem: string } | { problem: null; event: EventSaid | 
 
 /** Bytes of a value that lies with its entry: what a row of the object holds, less what else is in it. */
 const mostInline = 1_500_000
+const saltPattern = /^([0-9a-f]{32})?$/
 const inputs = z.array(ref).min(1).max(limits.from)
 
 /** The type of the event with which a revert sets the log back. */
@@ -49,6 +50,8 @@ const cutType = 'lares.cut'
 export function checkItem(hashes: Hashes, kind: RefKind, item: Item, large: string | null): Checked {
   const problem = keyTrouble(kind, item.key)
   if (problem !== null) return { problem }
+  if (!sha256Pattern.test(item.digest) || !saltPattern.test(item.salt))
+    return { problem: 'its digest or salt is none' }
   if (item.text !== null && item.text.length * 3 > mostInline && utf8Length(item.text) > mostInline)
     return { problem: 'the value is too large to lie here' }
   if (item.from !== null && !inputs.safeParse(item.from).success)

@@ -21,7 +21,7 @@ export async function richWorld(name = freshName()): Promise<TestWorld> {
     parent: 1,
   })
   await world.set('large', `${'g'.repeat(300_000)}é`)
-  await world.append({ big: '\u0001"\\'.repeat(70_000) })
+  await world.append({ big: '\u0001"\\'.repeat(30_000) })
   await world.putFile('notes/b.bin', 'x'.repeat(90_000))
   await world.commit(
     { op: 'file.copy', path: 'notes/a.txt', to: 'copy.txt' },

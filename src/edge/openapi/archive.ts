@@ -1,9 +1,10 @@
 // Carrying a whole world away, and bringing one in.
 
+import { sessionShown } from '../../protocol/resources.ts'
 import { archiveType } from '../../snapshot/archive.ts'
-import { bytes } from './content.ts'
+import { answer, bytes } from './content.ts'
 import type { Section } from './route.ts'
-import { query } from './shared.ts'
+import { pathParameters, query } from './shared.ts'
 
 const world = '/v1/sessions/{session}'
 
@@ -27,6 +28,28 @@ export const archive: Section = {
       ],
       answers: { 200: { text: 'The archive', content: bytes(archiveType), headers: ['Lares-Version'] } },
       errors: ['no_such_version', 'corrupt'],
+    },
+    {
+      method: 'post',
+      path: '/v1/import',
+      summary: 'Make a session of an archive',
+      text: 'In one pass, whatever its size; the session is there once all of it is verified, and not before. What is wrong is named by its member, and leaves nothing. With a journal the session has the same versions and the same chain; without one it begins at the version of the archive.',
+      needs: 'write',
+      parameters: [
+        query('session', 'What the session is to be called.', pathParameters.session?.schema ?? {}),
+        'idempotency',
+      ],
+      body: { content: bytes(archiveType) },
+      answers: { 201: answer('The session, just made', sessionShown, 'Location') },
+      errors: [
+        'exists',
+        'in_flight',
+        'gone',
+        'digest_mismatch',
+        'too_large',
+        'unsupported_media_type',
+        'corrupt',
+      ],
     },
   ],
 }

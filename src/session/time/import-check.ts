@@ -78,7 +78,7 @@ const changes = `
     UNION ALL
     SELECT version, value FROM more_changes, json_each(more_changes.changes) WHERE version > ?1 AND version <= ?2
   ), changes AS (
-    SELECT version, line ->> 1 AS ref, unhex(line ->> 2) AS digest,
+    SELECT DISTINCT version, line ->> 1 AS ref, unhex(line ->> 2) AS digest,
       substr(line ->> 1, 1, instr(line ->> 1, ':') - 1) AS kind, substr(line ->> 1, instr(line ->> 1, ':') + 1) AS key
     FROM lines WHERE line ->> 2 IS NOT NULL
   )`

@@ -6,12 +6,22 @@ import { hex, saltKeyOf, unhex } from '../../crypto.ts'
 import { type Failure, fail, type Outcome } from '../../protocol/errors.ts'
 import type { SessionShown } from '../../protocol/resources.ts'
 import { earlierAnswer, keepAnswer } from '../answers.ts'
-import type { Founding, Part, StagedCommit, StagedEntry, StagedEvent, StagedPast } from '../archive-rpc.ts'
+import type {
+  Founding,
+  Part,
+  StagedCommit,
+  StagedEntry,
+  StagedEvent,
+  StagedMore,
+  StagedPast,
+} from '../archive-rpc.ts'
 import { holdBlobs, references } from '../blobs.ts'
 import { rebuildDerived } from '../derived.ts'
 import { noLease } from '../lease.ts'
 import { show } from '../lifecycle.ts'
+import { rebuildLineage } from '../lineage.ts'
 import type { Caller } from '../rpc.ts'
+import { rebuildIndexes } from '../tables/indexes.ts'
 import type { World } from '../world.ts'
 import { recordCut } from './active.ts'
 
@@ -70,7 +80,10 @@ export function stagePart(world: World, stage: string, part: Part, now: number):
     } else if ('entries' in part) for (const entry of part.entries) insertEntry(world.sql, entry)
     else if ('events' in part) for (const event of part.events) insertEvent(world, event)
     else if ('past' in part) for (const past of part.past) insertPast(world.sql, past)
-    else for (const commit of part.commits) insertCommit(world.sql, commit)
+    else {
+      for (const commit of part.commits) insertCommit(world.sql, commit)
+      for (const more of part.more) insertMore(world.sql, more)
+    }
     return { ok: true }
   })
 }
@@ -141,7 +154,6 @@ function insertEvent(world: World, event: StagedEvent): void {
 function insertCommit(sql: SqlStorage, commit: StagedCommit): void {
   const { version, at, actor, message, cause, digest, seq, changes } = commit
   const { states, files, memories, rows, bytes } = commit
-  const [first = '[]', ...more] = changes
   sql.exec(
     `INSERT INTO commits (version, at, actor, epoch, held_at, message, cause, digest, changes, seq, states, files, memories, rows, bytes)
      VALUES (?, ?, ?, 0, 0, ?, ?, ?, jsonb(?), ?, ?, ?, ?, ?, ?)`,
@@ -151,7 +163,7 @@ function insertCommit(sql: SqlStorage, commit: StagedCommit): void {
     message,
     cause,
     digest,
-    first,
+    changes,
     seq,
     states,
     files,
@@ -159,8 +171,15 @@ function insertCommit(sql: SqlStorage, commit: StagedCommit): void {
     rows,
     bytes,
   )
-  for (const [part, text] of more.entries())
-    sql.exec('INSERT INTO more_changes (version, part, changes) VALUES (?, ?, jsonb(?))', version, part, text)
+}
+
+function insertMore(sql: SqlStorage, { version, part, changes }: StagedMore): void {
+  sql.exec(
+    'INSERT INTO more_changes (version, part, changes) VALUES (?, ?, jsonb(?))',
+    version,
+    part,
+    changes,
+  )
 }
 
 /** The last step: from here on there is a session. */
@@ -192,6 +211,9 @@ export function stageEnd(
     },
     () => {
       settleHead(world.sql, founding)
+      // What is made of rows is made of them here too.
+      rebuildLineage(world.sql)
+      rebuildIndexes(world)
       if (founding.pruned > 0) world.setMeta('pruned', String(founding.pruned))
       if (founding.epoch > 0) world.setMeta('lease', JSON.stringify({ ...noLease, epoch: founding.epoch }))
       addKnown(world, founding)
@@ -234,7 +256,7 @@ function settleHead(sql: SqlStorage, { version, digest, events, commit }: Foundi
     )
     .one()
   if (commit !== null) {
-    insertCommit(sql, { version, ...commit, digest: unhex(digest), seq: events, ...counts, changes: [] })
+    insertCommit(sql, { version, ...commit, digest: unhex(digest), seq: events, ...counts, changes: '[]' })
     return
   }
   const { states, files, memories, rows, bytes } = counts
