@@ -1,6 +1,7 @@
 // What the platform hands to the Worker and to every object. One place, so that a new binding is one line.
 
 import type { Fleet } from './auth/fleet.ts'
+import type { AiBinding } from './embed/workers-ai.ts'
 import type { Ledger } from './media/ledger.ts'
 import type { Session } from './session/session.ts'
 
@@ -21,4 +22,9 @@ export interface Env {
   LARES_SIGNING_SECRET: string
   /** Root of every fleet's salt key. Never replaced: equal values of a fleet would stop having equal digests. */
   LARES_DIGEST_SECRET: string
+  /** The platform's models, for memory whose provider is `workers-ai`. */
+  AI?: AiBinding
+  /** Of a server that speaks `POST …/embeddings`, for memory whose provider is `openai-compatible`: its address and its key. */
+  LARES_EMBEDDINGS_URL?: string
+  LARES_EMBEDDINGS_KEY?: string
 }

@@ -15,6 +15,7 @@ import { historyRoutes } from './history.ts'
 import { leaseRoutes } from './lease.ts'
 import { lineageRoutes } from './lineage.ts'
 import { logRoutes } from './log.ts'
+import { memoryRoutes } from './memories.ts'
 import { proofRoutes } from './proof.ts'
 import { Problem, replyFailure, replyJson } from './reply.ts'
 import { sessionRoutes } from './sessions.ts'
@@ -43,6 +44,7 @@ export function createApp(): Hono<EdgeEnv> {
   logRoutes(app)
   stateRoutes(app)
   fileRoutes(app)
+  memoryRoutes(app)
   blobRoutes(app)
   uploadRoutes(app)
   leaseRoutes(app)

@@ -10,6 +10,7 @@ import { files } from './openapi/files.ts'
 import { fleet } from './openapi/fleet.ts'
 import { lease } from './openapi/lease.ts'
 import { log } from './openapi/log.ts'
+import { memory } from './openapi/memory.ts'
 import { describe, parameterComponents } from './openapi/operation.ts'
 import type { Section } from './openapi/route.ts'
 import { Schemas } from './openapi/schemas.ts'
@@ -27,6 +28,7 @@ export const sections: readonly Section[] = [
   log,
   state,
   files,
+  memory,
   blobs,
   tables,
   catalog,

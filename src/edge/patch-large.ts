@@ -13,6 +13,7 @@ import type { NewBlob } from '../session/blob-rpc.ts'
 import type { CommitRequest, Committed, WireOperation } from '../session/rpc.ts'
 import { callerOf } from './caller.ts'
 import type { Visit } from './door.ts'
+import { embedOps } from './embedding.ts'
 import { Problem } from './reply.ts'
 import { fill, type SpilledOps, spill, spillValue } from './spill.ts'
 
@@ -30,7 +31,8 @@ export async function commitAny(
   rest: Omit<CommitRequest, 'ops' | 'blobs'> = {},
 ): Promise<Outcome<Committed>> {
   const caller = callerOf(visit.c, asked)
-  const spilled = await spill(visit, ops)
+  const { ops: light, blobs } = await spill(visit, ops)
+  const spilled = { ops: await embedOps(visit, light), blobs }
   let outcome = await visit.stub.commit(caller, { ...rest, ...spilled })
   const large = new Set<string>()
   for (let tried = 0; tried < tries; tried++) {

@@ -87,4 +87,15 @@ export const limits = {
   /** Nodes of a lineage answer, and how far it reaches. */
   lineageNodes: 1000,
   lineageDepth: 100,
+  /** Bytes of a memory's text (UTF-8), its tags, and the characters of one of them. */
+  memoryBytes: 64 * KiB,
+  tags: 64,
+  tagChars: 256,
+  /** Dimensions of a vector. */
+  dimensions: 4096,
+  /** Items of one recall, and bytes of its query (UTF-8). */
+  recall: 200,
+  recallQueryBytes: 16 * KiB,
+  /** Characters of an embedding model's name. */
+  modelChars: 255,
 } as const

@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import type { Canonical } from './canonical.ts'
 import { limits } from './limits.ts'
+import { memoryAdd, memoryConfigure, memoryForget, memoryUpdate } from './memory.ts'
 import { pathProblem } from './names.ts'
 import { condition, from } from './ops-parts.ts'
 import {
@@ -152,6 +153,10 @@ export const operation = z.discriminatedUnion('op', [
   rowRecompute,
   viewDefine,
   viewDrop,
+  memoryAdd,
+  memoryUpdate,
+  memoryForget,
+  memoryConfigure,
 ])
 
 /** An operation as its author writes it. */

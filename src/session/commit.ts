@@ -12,6 +12,7 @@ import type { Caller, CommitRequest, Committed, WireOperation } from './rpc.ts'
 import { entryStamp } from './store.ts'
 import { rfc3339 } from './time.ts'
 import { Refusal, Transaction } from './transaction.ts'
+import { watchers } from './watchers.ts'
 import type { World } from './world.ts'
 
 /** Most characters of changes in one row. A commit that changes more (a folder deleted) spreads over further rows. */
@@ -79,6 +80,7 @@ function write<T extends object>(
   try {
     return world.storage.transactionSync(() => {
       const applied = work.apply(tx)
+      for (const watch of watchers) watch(tx)
       const digest = seal(tx, header, held)
       const made = { version: tx.version, at: rfc3339(at), digest, ...applied }
       keepAnswer(world, caller.idempotency, made, at)
@@ -109,9 +111,11 @@ function checkConditions(world: World, ops: readonly WireOperation[]): Failure |
   for (const [index, op] of ops.entries()) {
     const condition = 'if' in op ? op.if : undefined
     if (condition === undefined && op.match === undefined) continue
-    const subject = handlerOf(op).subject(op)
+    const handler = handlerOf(op)
+    const subject = handler.subject(op)
     if (subject === null) continue
-    const entry = entryStamp(world.sql, subject.kind, subject.key)
+    const counts = handler.isThere?.(world, subject.key) ?? true
+    const entry = counts ? entryStamp(world.sql, subject.kind, subject.key) : null
     const holds =
       (condition === undefined ||
         ('absent' in condition ? entry === null : entry?.since === condition.version)) &&

@@ -2,6 +2,7 @@
 // it can be made again from them, and is, wherever they were changed other than by their operations.
 
 import { rebuildLineage } from './lineage.ts'
+import { markStale } from './recall/upkeep.ts'
 import { rebuildIndexes } from './tables/indexes.ts'
 import type { World } from './world.ts'
 
@@ -10,5 +11,7 @@ export function rebuildDerived(world: World): void {
   world.storage.transactionSync(() => {
     rebuildIndexes(world)
     rebuildLineage(world.sql)
+    // Too much for one step: recall makes it when it is first asked for, in slices.
+    markStale(world)
   })
 }

@@ -6,6 +6,7 @@ import { limits } from '../protocol/limits.ts'
 import { mergePatch } from '../protocol/merge-patch.ts'
 import type { SessionPatch, SessionShown } from '../protocol/resources.ts'
 import { leaseEnd, leaseLives } from './lease.ts'
+import { liveMemories } from './recall/count.ts'
 import type { SessionInit } from './rpc.ts'
 import { rfc3339 } from './time.ts'
 import type { Identity, World } from './world.ts'
@@ -61,7 +62,7 @@ export function show(world: World): SessionShown {
     counts: {
       events: head.seq,
       state: counts.states,
-      memories: counts.memories,
+      memories: liveMemories(world),
       files: counts.files,
       rows: counts.rows,
     },

@@ -13,6 +13,7 @@ import type { Item, PageRef } from '../snapshot/page.ts'
 import type { ArchiveRpc } from './archive-rpc.ts'
 import type { BlobRpc, NewBlob, Place } from './blob-rpc.ts'
 import type { Made } from './commit.ts'
+import type { Embedding, MemoryRpc } from './memory-rpc.ts'
 import type { TableRpc } from './tables/methods.ts'
 import type { BlobRows } from './time/blob-rows.ts'
 import type { DiffPage, DiffQuery } from './time/diff.ts'
@@ -68,6 +69,8 @@ export type WireOperation = Spill<Spill<Operation, 'value'>, 'payload'> & {
   match?: string
   /** Of a patch that the edge has applied because the value is large: what came out, and the digest of what it was made of. */
   patched?: { base: string | null; value: Value }
+  /** The vector that the edge made of a memory's text. */
+  embedding?: Embedding
 }
 
 export interface CommitRequest {
@@ -161,7 +164,7 @@ export interface ForkInit {
 }
 
 /** A Session object as the edge holds it: these methods, and `fetch` for the tail's WebSocket. */
-export interface SessionStub extends SessionRpc, TimeRpc, ArchiveRpc, TableRpc {
+export interface SessionStub extends SessionRpc, TimeRpc, ArchiveRpc, TableRpc, MemoryRpc {
   fetch(url: string, init: RequestInit): Promise<Response>
 }
 

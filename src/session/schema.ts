@@ -3,6 +3,7 @@
 
 import { blobTables } from './blobs.ts'
 import { lineageTables } from './lineage.ts'
+import { recallTables } from './recall/index-tables.ts'
 import { tableTables } from './tables/indexes.ts'
 
 const spine = `
@@ -136,7 +137,7 @@ const time = `
 `
 
 /** Each step brings the schema from its index to the next; a step is never edited once it has been released. */
-const steps: readonly string[] = [spine, time, blobTables, tableTables, lineageTables]
+const steps: readonly string[] = [spine, time, blobTables, tableTables, lineageTables, recallTables]
 
 export const schemaVersion = steps.length
 

@@ -11,11 +11,11 @@ import { found, patchIdentity, show } from './lifecycle.ts'
 import { newerSchema } from './object.ts'
 import { listEntries, readEntry } from './read-entries.ts'
 import { listLog, pending, readEvent } from './read-log.ts'
+import { MemoryMethods } from './recall/methods.ts'
 import * as Rpc from './rpc.ts'
-import { TableMethods } from './tables/methods.ts'
 import type { World } from './world.ts'
 
-export class Session extends TableMethods implements Rpc.SessionRpc {
+export class Session extends MemoryMethods implements Rpc.SessionRpc {
   // Lifecycle
 
   async create(caller: Rpc.Caller, init: Rpc.SessionInit) {
@@ -68,6 +68,8 @@ export class Session extends TableMethods implements Rpc.SessionRpc {
 
   async commit(caller: Rpc.Caller, request: Rpc.CommitRequest) {
     const act = this.committing((world) => commit(world, caller, request))
+    // Vectors of one session are of one size, which the index knows.
+    if (request.ops.some((op) => op.op.startsWith('memory.'))) return this.indexed(act)
     return request.ops.every(needsNoRows) ? this.atOnce(act) : this.with(act)
   }
 

@@ -27,6 +27,7 @@ export const pathParameters: Readonly<Record<string, { text: string; schema: obj
   table: { text: 'The table’s name', schema: { ...text, pattern: tableNamePattern.source } },
   view: { text: 'The view’s name', schema: { ...text, pattern: tableNamePattern.source } },
   row: { text: 'The row’s name. Percent-encoded once; `/` may stand as itself.', schema: text },
+  memory: { text: 'The memory’s id. Percent-encoded once; `/` may stand as itself.', schema: text },
   path: {
     text: `A file path of at most ${limits.pathBytes} bytes. Percent-encoded once; \`/\` stands as itself.`,
     schema: { ...text, minLength: 1 },

@@ -4,6 +4,7 @@ import type { WireOperation } from '../rpc.ts'
 import { fileHandlers } from './file.ts'
 import type { Handler, Handlers } from './kind.ts'
 import { logHandlers } from './log.ts'
+import { memoryHandlers } from './memory.ts'
 import { rowHandlers } from './row.ts'
 import { stateHandlers } from './state.ts'
 import { tableHandlers } from './table.ts'
@@ -16,6 +17,7 @@ const handlers: Handlers<WireOperation['op']> = {
   ...tableHandlers,
   ...rowHandlers,
   ...viewHandlers,
+  ...memoryHandlers,
 }
 
 export function handlerOf(op: WireOperation): Handler<WireOperation> {

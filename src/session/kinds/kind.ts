@@ -4,6 +4,7 @@
 import type { EntryKind } from '../../protocol/refs.ts'
 import type { WireOperation } from '../rpc.ts'
 import type { Transaction } from '../transaction.ts'
+import type { World } from '../world.ts'
 
 export type OperationOf<N extends WireOperation['op']> = Extract<WireOperation, { op: N }>
 
@@ -18,6 +19,8 @@ export interface Handler<O> {
   apply(tx: Transaction, op: O): Applied
   /** The entry of which `if` speaks; null for an operation that has none. */
   subject(op: O): { kind: EntryKind; key: string } | null
+  /** Whether an entry that is stored counts as being there; it does unless this says otherwise. */
+  isThere?(world: World, key: string): boolean
 }
 
 export type Handlers<N extends WireOperation['op']> = { readonly [K in N]: Handler<OperationOf<K>> }
