@@ -41,7 +41,7 @@ const commit = (path: string, ...ops: object[]) => ask('POST', `${path}/commits`
 
 it('the page lists every code with its status, and no other', () => {
   const page = readFileSync('docs/api.md', 'utf8')
-  const listed = [...page.matchAll(/^\| (\d{3}) \| `(\w+)` \|/gm)].map(
+  const listed = [...page.matchAll(/^\| *(\d{3}) *\| *`(\w+)` *\|/gm)].map(
     ([, status, code]) => `${status} ${code}`,
   )
   expect(listed).toEqual(Object.entries(errors).map(([code, { status }]) => `${status} ${code}`))
