@@ -223,6 +223,24 @@ describe('each answer is as described', () => {
     await tour.go('delete', `${world}/tables/jobs`, {}, 200)
   })
 
+  it('of memory', async () => {
+    const memories = `${world}/memories`
+    const { id } = await tour.go(
+      'post',
+      memories,
+      { body: { text: 'The linker comes first', tags: ['build'] } },
+      201,
+    )
+    await tour.go('post', memories, { body: { text: 7 } }, 422)
+    await tour.go('get', memories, {}, 200)
+    await tour.go('get', `${memories}/${id}`, {}, 200)
+    await tour.go('patch', `${memories}/${id}`, { body: { meta: { sure: true } } }, 200)
+    await tour.go('post', `${world}/recall`, { body: { query: 'linker' } }, 200)
+    await tour.go('get', `${world}/memory`, {}, 200)
+    await tour.go('delete', `${memories}/${id}`, {}, 200)
+    await tour.go('get', `${memories}/${id}`, {}, 404)
+  })
+
   it('of leases', async () => {
     const lease = { holder: 'tour', ttl: 60 }
     const { token } = await tour.go('post', `${world}/lease`, { body: lease }, 201)
