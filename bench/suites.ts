@@ -6,6 +6,7 @@ import { benchGrowth } from './growth.ts'
 import { benchPast } from './past.ts'
 import { benchRows } from './rows.ts'
 import type { Suite } from './suite.ts'
+import { benchTables } from './tables.ts'
 import { benchTime } from './time.ts'
 
 export const suites: readonly Suite[] = [
@@ -14,5 +15,6 @@ export const suites: readonly Suite[] = [
   benchCommits,
   benchGrowth,
   benchPast,
+  benchTables,
   benchTime,
 ]

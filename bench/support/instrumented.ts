@@ -4,6 +4,7 @@
 import type { Env } from '../../src/env.ts'
 import worker from '../../src/index.ts'
 import { Session as Product } from '../../src/session/session.ts'
+import { measureTables, type TablesMeasured } from './tables-inside.ts'
 
 // All that the Worker's entry exports; the session below takes the place of its own.
 export * from '../../src/index.ts'
@@ -15,6 +16,11 @@ export class Session extends Product {
   }
 
   override async alarm(): Promise<void> {}
+
+  async measureTables({ rows, rounds }: { rows: number; rounds: number }): Promise<TablesMeasured> {
+    if (this.world === null) throw new Error('there is no world')
+    return measureTables(this.world, rows, rounds)
+  }
 }
 
 type Cursor = Pick<SqlStorageCursor<Record<string, SqlStorageValue>>, 'rowsRead' | 'rowsWritten'>
@@ -39,6 +45,8 @@ function watch(sql: SqlStorage): void {
 
 export default {
   async fetch(request: Request, env: Env, context: ExecutionContext): Promise<Response> {
+    const tables = request.headers.get('bench-tables')
+    if (tables !== null) return inside(request, env, tables)
     if (!request.headers.has('bench-count')) return worker.fetch(request, env, context)
     const cursors: Cursor[] = []
     counted = cursors
@@ -53,4 +61,13 @@ export default {
       counted = null
     }
   },
+}
+
+/** Has a session's object measure itself. */
+async function inside(request: Request, env: Env, asked: string): Promise<Response> {
+  const session = new URL(request.url).pathname.split('/')[3]
+  const id = env.SESSION.idFromName(`bench/${session}`)
+  // The binding is typed by the product's class; the object is of the one above.
+  const stub = env.SESSION.get(id) as unknown as Pick<Session, 'measureTables'>
+  return Response.json(await stub.measureTables(JSON.parse(asked)))
 }

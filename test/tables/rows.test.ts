@@ -122,7 +122,10 @@ describe('typed columns', () => {
 
   it('media columns take blobs of this session alone, and know size and type', async () => {
     const s = await session()
-    const blob = await s.blob(new TextEncoder().encode('picture'))
+    const png = [
+      137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 1, 0, 0, 0, 1, 8, 6, 0, 0, 0,
+    ]
+    const blob = await s.blob(Uint8Array.from(png))
     await s.ok('PUT', '/tables/pics', {
       columns: { n: 'int', pic: { type: 'image', required: true } },
       key: 'n',
@@ -134,7 +137,7 @@ describe('typed columns', () => {
       ],
     })
     expect(await s.ok('GET', '/tables/pics/rows/1')).toMatchObject({
-      pic: { blob, size: 7, type: 'image/png', name: 'a.png' },
+      pic: { blob, size: 29, type: 'image/png', name: 'a.png' },
     })
     const wrong = await s.call('POST', '/tables/pics/rows', {
       rows: [{ n: 3, pic: { blob, type: 'text/html' } }],

@@ -76,6 +76,8 @@ interface EntryShape {
   text: string
   key: string
   columns: readonly (RelationColumn & { sql: string })[]
+  /** What is not there any more although its entry is; `now` is an RFC 3339 time. */
+  gone?: (now: string) => string
   count: (world: World) => number
 }
 
@@ -106,6 +108,7 @@ const entryShapes: readonly EntryShape[] = [
       { name: 'meta', type: 'json', sql: "value -> '$.meta'" },
       { name: 'value', type: 'json', sql: 'json(value)', text: 'All that is kept of it' },
     ],
+    gone: (now) => `(value ->> '$.pinned' IS NULL AND value ->> '$.expires_at' <= '${now}')`,
     count: ({ head }) => head.counts.memories,
   },
   {
@@ -132,11 +135,12 @@ const entryShapes: readonly EntryShape[] = [
 
 function entryRelations({ world, version }: Standpoint): Relation[] {
   const isHead = version === world.head.version
-  return entryShapes.map(({ name, kind, text, key, columns, count }) => {
+  return entryShapes.map(({ name, kind, text, key, columns, gone, count }) => {
+    const there = gone === undefined ? '' : ` AND ${gone(new Date().toISOString())} IS NOT TRUE`
     const alias = `lares_${name}`
     const cells = columns.map((column) => `${column.sql} AS ${column.name}`).join(', ')
     const select = (table: string, as: string) =>
-      `SELECT key AS ${key}, ${cells}, since FROM main.${table} AS ${as} WHERE kind = '${kind}'`
+      `SELECT key AS ${key}, ${cells}, since FROM main.${table} AS ${as} WHERE kind = '${kind}'${there}`
     return {
       name,
       text,
