@@ -161,6 +161,7 @@ class Chain {
     this.#finish()
     const { version, digest, commit } = this.#head
     const last = this.#commit
+    if (last === null && version > 0) throw refused(this.#name, 'missing: the archive was cut off here')
     if ((last?.version ?? 0) !== version || (last?.digest ?? genesis) !== digest)
       throw refused(this.#name, `the chain does not end at version ${version}`)
     const same =

@@ -1,13 +1,6 @@
-import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { request, TestWorld } from '../support/world.ts'
-import { archiveOf, ask, jsonOf, membersOf, richWorld } from './support.ts'
-
-const sha256 = (...parts: (string | Uint8Array)[]) => {
-  const hash = createHash('sha256')
-  for (const part of parts) hash.update(part)
-  return hash.digest('hex')
-}
+import { archiveOf, ask, jsonOf, membersOf, richWorld, sha256 } from './support.ts'
 
 describe('an export', () => {
   it('is a tar with head, manifest, blobs, pages, journal and end, each blob once', async () => {

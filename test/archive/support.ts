@@ -1,7 +1,8 @@
 // Worlds with everything in them, and their archives.
 
 import { env, exports } from 'cloudflare:workers'
-import { unpackTar } from 'modern-tar'
+import { createHash } from 'node:crypto'
+import { packTar, unpackTar } from 'modern-tar'
 import { type Answer, freshName, TestWorld } from '../support/world.ts'
 
 /** A world with something of every kind: large and small values, copies, deletes, reverts with cuts, a merge, a fork's line. */
@@ -32,6 +33,19 @@ export async function richWorld(name = freshName()): Promise<TestWorld> {
     { op: 'state.set', key: 'plan', value: 'second' },
     { op: 'log.append', payload: 2, lane: 'inbox' },
   )
+  await world.ok('PUT', '/tables/tasks', {
+    columns: { name: { type: 'string', required: true, unique: true }, cost: 'float', shot: 'file' },
+    key: 'name',
+  })
+  await world.ok('POST', '/tables/tasks/rows', {
+    rows: [
+      { name: 'a', cost: 1.5 },
+      { name: 'b', cost: 2 },
+    ],
+  })
+  await world.ok('POST', '/tables/tasks/update', { where: { name: 'a' }, set: { cost: 3 } })
+  await world.ok('POST', '/tables/tasks/update', { where: { name: 'nobody' }, set: { cost: 3 } })
+  await world.ok('PUT', '/views/dear', { sql: 'SELECT name FROM tasks WHERE cost > 2' })
   const { version } = await world.ok('GET', '')
   await world.commit({ op: 'state.delete', key: 'large' }, { op: 'log.append', payload: 'to be cut' })
   await world.set('plan', 'third')
@@ -115,6 +129,41 @@ export async function everything(world: TestWorld, version: number): Promise<obj
     files: await world.all(`/files?at=${version}`),
     log: await world.all(`/log?at=${version}&view=all`),
     active: (await world.all(`/log?at=${version}`)).map(({ seq }) => seq),
+    tables: await world.all(`/tables?at=${version}`),
+    rows: (await world.call('GET', `/tables/tasks/rows?at=${version}`)).body.items ?? null,
+    views: await world.all(`/views?at=${version}`),
     pending: await world.all(`/log/pending?at=${version}`),
   }
+}
+
+/** A tar of members, as a tool that knows nothing of archives would write it. */
+export function tarOf(members: readonly Member[]): Promise<Uint8Array<ArrayBuffer>> {
+  return packTar(
+    members.map(({ name, data }) => ({
+      header: { name, size: data.length, type: 'file', mtime: new Date(0) },
+      body: data,
+    })),
+  )
+}
+
+/** The same members under an end that fits them: what only a forger takes the trouble to do. */
+export async function forged(members: readonly Member[]): Promise<Uint8Array<ArrayBuffer>> {
+  const before = members.filter(({ name }) => name !== 'end.json')
+  const lines = before.map(({ name, data }) => `${name} ${sha256(data)}\n`)
+  const end = { ...jsonOf(members, 'end.json'), members: before.length, sha256: sha256(lines.join('')) }
+  return tarOf([...before, { name: 'end.json', data: bytesOf(JSON.stringify(end)) }])
+}
+
+export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(new TextEncoder().encode(text))
+}
+
+export function textOf(data: Uint8Array): string {
+  return new TextDecoder().decode(data)
+}
+
+export function sha256(...parts: (string | Uint8Array)[]): string {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part)
+  return hash.digest('hex')
 }
