@@ -7,6 +7,7 @@ import { archiveRoutes } from './archive.ts'
 import { blobRoutes } from './blobs.ts'
 import { commitRoutes } from './commits.ts'
 import type { EdgeEnv } from './context.ts'
+import { preflight } from './cors.ts'
 import { docsRoutes } from './docs.ts'
 import { fileRoutes } from './files.ts'
 import { fleetRoutes } from './fleets.ts'
@@ -33,8 +34,10 @@ export function createApp(): Hono<EdgeEnv> {
   const app = new Hono<EdgeEnv>({ getPath: (request) => rawPath(request.url) })
 
   app.use(async (c, next) => {
+    if (c.req.method === 'OPTIONS') return preflight()
     c.set('requestId', crypto.randomUUID())
     await next()
+    return undefined
   })
 
   app.get('/healthz', (c) => replyJson(c, { ok: true }))

@@ -12,7 +12,7 @@ export function docsRoutes(app: Hono<EdgeEnv>): void {
   app.get('/openapi.json', (c) => {
     // Built once, at the first question, so that starting up costs nothing.
     document ??= JSON.stringify(openApiDocument())
-    return reply(c, document, { headers: { 'access-control-allow-origin': '*' } })
+    return reply(c, document)
   })
   app.get('/docs', (c) => reply(c, docsPage, { headers: docsHeaders() }))
 }

@@ -3,6 +3,7 @@
 
 import { errors, type Failure, toProblem } from '../protocol/errors.ts'
 import type { EdgeContext } from './context.ts'
+import { corsHeaders } from './cors.ts'
 
 export interface ReplyOptions {
   status?: number
@@ -18,6 +19,7 @@ export function reply(
 ): Response {
   const all: Record<string, string> = {
     'content-type': 'application/json',
+    ...corsHeaders,
     'lares-request-id': c.get('requestId'),
     ...headers,
   }
@@ -35,7 +37,7 @@ export function replyEmpty(
   status: 204 | 304,
   { version, headers = {} }: ReplyOptions = {},
 ): Response {
-  const all: Record<string, string> = { 'lares-request-id': c.get('requestId'), ...headers }
+  const all: Record<string, string> = { ...corsHeaders, 'lares-request-id': c.get('requestId'), ...headers }
   if (version !== undefined) all['lares-version'] = String(version)
   return new Response(null, { status, headers: all })
 }

@@ -3,6 +3,7 @@
 import type { Hono } from 'hono'
 import { parseWhole } from '../protocol/paging.ts'
 import type { EdgeContext, EdgeEnv } from './context.ts'
+import { corsHeaders } from './cors.ts'
 import { sessionRoute, type Visit } from './door.ts'
 import { type Query, readQuery } from './query.ts'
 import { reply, replyFailure } from './reply.ts'
