@@ -25,7 +25,7 @@ export function tailRoutes(app: Hono<EdgeEnv>): void {
       return new Response(null, { status: 101, webSocket: response.webSocket, headers })
     }
     return new Response(eventStream(response.webSocket, who.expiresAt), {
-      headers: { ...headers, ...streamHeaders },
+      headers: { ...corsHeaders, ...headers, ...streamHeaders },
     })
   })
 }
