@@ -50,7 +50,14 @@ export function commitRoutes(app: Hono<EdgeEnv>): void {
     const etag = `"${read.digest}"`
     const headers = { ...readHeaders(true), etag }
     if (isKnown(c.req.header('if-none-match'), etag)) return replyEmpty(c, 304, { version, headers })
-    return reply(c, fill(c.env, who.fleet, read.commit), { version, headers })
+    const pieces = read.commit
+    for (let { next } = read; next !== null; ) {
+      const more = await stub.readCommit(version, next)
+      if (!more.ok) return replyFailure(c, more)
+      for (const piece of more.commit) pieces.push(piece)
+      next = more.next
+    }
+    return reply(c, fill(c.env, who.fleet, pieces), { version, headers })
   })
 }
 

@@ -4,11 +4,12 @@ import { hex } from '../crypto.ts'
 import type { Canonical } from '../protocol/canonical.ts'
 import { type Change, eventValue } from '../protocol/digests.ts'
 import { fail, type Outcome } from '../protocol/errors.ts'
+import { limits } from '../protocol/limits.ts'
 import type { EntryKind } from '../protocol/refs.ts'
 import { isErased } from './erased.ts'
 import { PageBuilder, Pieces, valuePiece } from './pieces.ts'
 import { type EventRow, eventColumns } from './read-log.ts'
-import type { CommitQuery, PageRead, Piece } from './rpc.ts'
+import type { CommitPart, CommitQuery, PageRead, Piece } from './rpc.ts'
 import { type Entry, entryColumns } from './store.ts'
 import { rfc3339 } from './time.ts'
 import type { World } from './world.ts'
@@ -52,10 +53,12 @@ export function listCommits(world: World, query: CommitQuery): Outcome<PageRead>
   return { ok: true, ...builder.page(head.version) }
 }
 
-export function readCommit(
-  world: World,
-  version: number,
-): Outcome<{ version: number; digest: string; commit: Piece[] }> {
+/**
+ * A commit in full, as much of it as fits in one answer: a folder moved is a change for each of its files.
+ *
+ * @param from the change to go on with, as the part before gave it in `next`
+ */
+export function readCommit(world: World, version: number, from = 0): Outcome<CommitPart> {
   const row = commitRow(world.sql, version)
   if (!row)
     return fail('no_such_version', `the head is version ${world.head.version}`, { head: world.head.version })
@@ -63,7 +66,7 @@ export function readCommit(
     ok: true,
     version: world.head.version,
     digest: hex(row.digest),
-    commit: commitWithValues(world, row),
+    ...commitWithValues(world, row, from),
   }
 }
 
@@ -71,12 +74,15 @@ export function commitRow(sql: SqlStorage, version: number): CommitRow | undefin
   return sql.exec<CommitRow>(`SELECT ${commitColumns} FROM commits WHERE version = ?`, version).toArray()[0]
 }
 
-/** A commit with, for each change, the value, its salt and its digest. */
-function commitWithValues(world: World, row: CommitRow): Piece[] {
-  const pieces = new Pieces().add(
-    `${commitHead(row)},"previous":"${previousDigest(world, row.version)}","ops":[`,
-  )
+/** A commit with, for each change from `first` on, the value, its salt and its digest. */
+function commitWithValues(world: World, row: CommitRow, first: number): Pick<CommitPart, 'commit' | 'next'> {
+  const pieces = new Pieces()
+  if (first === 0) {
+    pieces.add(`${commitHead(row)},"previous":"${previousDigest(world, row.version)}","ops":[`)
+  }
   for (const [index, change] of changesOf(world.sql, row).entries()) {
+    if (index < first) continue
+    if (pieces.bytes > limits.pageBytes) return { commit: pieces.done(), next: index }
     const { op, ref, digest, from } = change
     pieces.add(
       `${index === 0 ? '' : ','}{"op":${JSON.stringify(op)},"ref":${JSON.stringify(ref)},"digest":${JSON.stringify(digest)}`,
@@ -91,7 +97,7 @@ function commitWithValues(world: World, row: CommitRow): Piece[] {
     }
     pieces.add('}')
   }
-  return pieces.add(']}').done()
+  return { commit: pieces.add(']}').done(), next: null }
 }
 
 /** Everything of a commit but its changes, as open JSON. */

@@ -134,6 +134,16 @@ export interface EntryQuery extends PageQuery {
   within: readonly string[] | null
 }
 
+/** A commit in full, or a part of one that is too long for one answer. */
+export interface CommitPart {
+  version: number
+  digest: string
+  /** The parts, joined, are the commit as JSON. */
+  commit: Piece[]
+  /** The change with which the next part begins, or null. */
+  next: number | null
+}
+
 export interface CommitQuery {
   limit: number
   cursor: string | number | null
@@ -179,7 +189,7 @@ export interface SessionRpc extends BlobRpc {
 
   commit(caller: Caller, request: CommitRequest): Promise<Outcome<Committed>>
   listCommits(query: CommitQuery): Promise<Outcome<PageRead>>
-  readCommit(version: number): Promise<Outcome<{ version: number; digest: string; commit: Piece[] }>>
+  readCommit(version: number, from?: number): Promise<Outcome<CommitPart>>
 
   listLog(query: LogQuery): Promise<Outcome<PageRead>>
   readEvent(

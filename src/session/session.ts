@@ -79,8 +79,8 @@ export class Session extends MemoryMethods implements Rpc.SessionRpc {
     return this.with((world) => listCommits(world, query))
   }
 
-  async readCommit(version: number) {
-    return this.with((world) => readCommit(world, version))
+  async readCommit(version: number, from = 0) {
+    return this.with((world) => readCommit(world, version, from))
   }
 
   async listLog(query: Rpc.LogQuery) {

@@ -132,7 +132,7 @@ async function take(session: TestSession, model: Model, one: Step, blobs: readon
   }
   if (one === 'abort') return abortAllDurableObjects()
   const ops = one.ops.map(({ content, ...op }) =>
-    content === undefined ? op : { ...op, blob: blobs[content] },
+    content === undefined ? op : { ...op, blob: blobs[content], type: 'text/x-model' },
   )
   const answer = await session.commit(ops, one.expect === undefined ? {} : { expect: one.expect })
   const refused = model.commit(ops, one.expect)

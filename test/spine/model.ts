@@ -111,7 +111,7 @@ export class Model {
       case 'file.put': {
         const size = this.blobs.get(op.blob)
         if (size === undefined) refuse('invalid')
-        const value = { blob: op.blob, mode: '100644', mtime: null, size, type: 'application/octet-stream' }
+        const value = { blob: op.blob, mode: '100644', mtime: null, size, type: op.type }
         files.set(op.path, { value, since, bytes: size })
         return
       }
