@@ -82,6 +82,18 @@ export class Scope {
     return new List(source, options.cursor)
   }
 
+  /** A question too long for a URL: a POST that writes nothing, at the scope's point of history. */
+  ask<T>(path: string, body: object, options: ReadOptions, read = readJson<T>): Promise<T> {
+    const at = this.at instanceof Date ? this.at.toISOString() : this.at
+    const call = { method: 'POST' as const, ...jsonBody({ ...body, at }), read, signal: options.signal }
+    return this.transport.call({ ...call, path: this.#base + path })
+  }
+
+  /** The same, answered by a page of a list. */
+  askPage<T>(path: string, body: object, options: ReadOptions): Promise<Page<T>> {
+    return this.ask(path, body, options, readPage<T>)
+  }
+
   /** A write under the session: with an idempotency key, the same over all tries of this call, and the lease if there is one. */
   write<T>(path: string, parts: Parts<T>, options: WriteOptions): Promise<T> {
     const headers = {

@@ -7,9 +7,11 @@ import { Lease, type LeaseGrant, type LeaseOptions } from './lease.ts'
 import type { List } from './list.ts'
 import { Log } from './log.ts'
 import type { At } from './paths.ts'
+import { type LineageOptions, lineage, type QueryOptions, query, querySchema, Views } from './query.ts'
 import { jsonBody, type ReadOptions, type Scope, type WriteOptions } from './scope.ts'
 import { Snapshots } from './snapshots.ts'
 import { State } from './state.ts'
+import { Table, Tables } from './tables.ts'
 import { type TailItem, type TailOptions, tail } from './tail.ts'
 import {
   type DiffOptions,
@@ -28,10 +30,12 @@ import {
 import type {
   Committed,
   Difference,
+  LineageShown,
   Op,
   SessionCreate,
   SessionPatch,
   SessionShown,
+  SqlAnswer,
   Verified,
 } from './types.ts'
 import { View } from './view.ts'
@@ -55,6 +59,8 @@ export class Session {
   readonly files: Files
   readonly commits: Commits
   readonly snapshots: Snapshots
+  readonly tables: Tables
+  readonly views: Views
   readonly #scope: Scope
 
   constructor(scope: Scope) {
@@ -65,6 +71,34 @@ export class Session {
     this.files = new Files(scope)
     this.commits = new Commits(scope)
     this.snapshots = new Snapshots(scope)
+    this.tables = new Tables(scope)
+    this.views = new Views(scope)
+  }
+
+  /** Rows of one table. */
+  table(name: string): Table {
+    return new Table(this.#scope, name)
+  }
+
+  /**
+   * One SELECT over log, state, memory, files, commits, history, lineage, tables and views.
+   *
+   * @throws {LaresError} `sql_error`
+   * @example
+   * const { rows } = await session.query('SELECT title FROM notes WHERE cost > ?', { params: [3] })
+   */
+  query(sql: string, options: QueryOptions = {}): Promise<SqlAnswer> {
+    return query(this.#scope, sql, options)
+  }
+
+  /** What can be asked by `query`, in JSON that a language model reads before it writes SQL. */
+  querySchema(options: ReadOptions = {}): Promise<Record<string, unknown>> {
+    return querySchema(this.#scope, options)
+  }
+
+  /** What made a thing, or what came of it. */
+  lineage(of: string, options: LineageOptions = {}): Promise<LineageShown> {
+    return lineage(this.#scope, of, options)
   }
 
   /** Makes the session if it is not there; one that is there stays as it is. `created` tells which. */

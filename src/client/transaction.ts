@@ -1,7 +1,7 @@
 // What a commit is going to do, collected call by call. Nothing is sent here, so a callback that throws has done nothing.
 
 import { type FileSource, typeOf } from './bytes.ts'
-import type { FileMode, NewEvent, Op, OpFields } from './types.ts'
+import type { FileMode, Filter, NewEvent, Op, OpFields, TableChanges, TableDefinition } from './types.ts'
 
 /**
  * The operations of one commit, in order.
@@ -18,6 +18,7 @@ export class Transaction {
   readonly log = new LogOps(this.ops)
   readonly state = new StateOps(this.ops)
   readonly files = new FileOps(this.ops)
+  readonly tables = new TableOps(this.ops)
 
   /** Any operation, as the API spells it. */
   add(op: Op): void {
@@ -87,6 +88,53 @@ export class StateOps {
   delete(key: string, options: KeyedOptions = {}): void {
     this.#ops.push({ op: 'state.delete', key, ...options })
   }
+}
+
+/** `tx.tables` */
+export class TableOps {
+  readonly #ops: PendingOp[]
+
+  constructor(ops: PendingOp[]) {
+    this.#ops = ops
+  }
+
+  define(table: string, definition: TableDefinition): void {
+    this.#ops.push({ op: 'table.define', table, ...definition })
+  }
+
+  alter(table: string, { drop, ...changes }: TableChanges): void {
+    this.#ops.push({
+      op: 'table.alter',
+      table,
+      ...changes,
+      ...(drop === undefined ? {} : { drop: [...drop] }),
+    })
+  }
+
+  drop(table: string): void {
+    this.#ops.push({ op: 'table.drop', table })
+  }
+
+  insert(
+    table: string,
+    rows: readonly object[],
+    options: Pick<OpFields<'row.insert'>, 'on_conflict' | 'from'> = {},
+  ): void {
+    this.#ops.push({ op: 'row.insert', table, rows, ...options })
+  }
+
+  /** Rows that a filter finds, or the one with a key. */
+  update(table: string, which: Filter | string, set: object, options: KeyedOptions = {}): void {
+    this.#ops.push({ op: 'row.update', table, ...chosen(which), set, ...options })
+  }
+
+  delete(table: string, which: Filter | string, options: KeyedOptions = {}): void {
+    this.#ops.push({ op: 'row.delete', table, ...chosen(which), ...options })
+  }
+}
+
+function chosen(which: Filter | string): { key: string } | { where: Filter } {
+  return typeof which === 'string' ? { key: which } : { where: which }
 }
 
 /** `tx.files` */

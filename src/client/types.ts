@@ -18,6 +18,15 @@ import type {
   stateShown,
 } from '../protocol/resources.ts'
 import type {
+  ColumnType,
+  lineageShown,
+  rowShown,
+  rowsWritten,
+  sqlShown,
+  tableShown,
+  viewShown,
+} from '../protocol/tables.ts'
+import type {
   conflictShown,
   differenceShown,
   entryKinds,
@@ -25,6 +34,40 @@ import type {
   snapshotShown,
   verifiedShown,
 } from '../protocol/time.ts'
+
+export type { Filter } from '../protocol/filter.ts'
+
+export type TableShown = z.output<typeof tableShown>
+/** A row: its columns, with `$key`, `$since`, and `$cells` where computed cells are not simply there. */
+export type Row = z.output<typeof rowShown>
+export type RowsWritten = Pick<z.output<typeof rowsWritten>, 'count' | 'keys'>
+export type ViewShown = z.output<typeof viewShown>
+export type SqlAnswer = z.output<typeof sqlShown>
+export type LineageShown = z.output<typeof lineageShown>
+
+/** A column: its type alone, or with what else is said of it. */
+export type ColumnDefinition =
+  | ColumnType
+  | {
+      type: ColumnType
+      required?: boolean
+      default?: unknown
+      unique?: boolean
+      index?: boolean
+      schema?: object
+      computed?: string | { embed: string | string[] } | { endpoint: string; inputs: string[] }
+    }
+export interface TableDefinition {
+  columns: Record<string, ColumnDefinition>
+  /** The column that names the row. */
+  key?: string
+}
+export interface TableChanges {
+  rename?: Record<string, string>
+  drop?: readonly string[]
+  add?: Record<string, ColumnDefinition>
+  change?: Record<string, ColumnDefinition>
+}
 
 export type SnapshotShown = z.output<typeof snapshotShown>
 export type SnapshotObject = z.output<typeof snapshotObjectShown>
@@ -39,7 +82,21 @@ export type { Json, SessionCreate, SessionListed, SessionPatch, SessionShown }
 export type Op = OpenValues<OperationInput>
 
 type OpenValues<T> = T extends unknown
-  ? { [K in keyof T]: K extends 'value' | 'payload' | 'patch' | 'meta' ? unknown : T[K] }
+  ? {
+      [K in keyof T]: K extends
+        | 'value'
+        | 'payload'
+        | 'patch'
+        | 'meta'
+        | 'rows'
+        | 'set'
+        | 'where'
+        | 'columns'
+        | 'add'
+        | 'change'
+        ? unknown
+        : T[K]
+    }
   : never
 
 /** One operation's fields without its name. */

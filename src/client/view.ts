@@ -3,8 +3,11 @@
 import { FilesReader } from './files.ts'
 import { LogReader } from './log.ts'
 import type { At } from './paths.ts'
+import { type LineageOptions, lineage, type QueryOptions, query } from './query.ts'
 import type { Scope } from './scope.ts'
 import { StateReader } from './state.ts'
+import { TableReader, TablesReader } from './tables.ts'
+import type { LineageShown, SqlAnswer } from './types.ts'
 
 export class View {
   /** The point asked for. */
@@ -12,6 +15,8 @@ export class View {
   readonly log: LogReader
   readonly state: StateReader
   readonly files: FilesReader
+  readonly tables: TablesReader
+  readonly #scope: Scope
 
   constructor(scope: Scope, at: At) {
     const then = scope.with({ at })
@@ -19,5 +24,22 @@ export class View {
     this.log = new LogReader(then)
     this.state = new StateReader(then)
     this.files = new FilesReader(then)
+    this.tables = new TablesReader(then)
+    this.#scope = then
+  }
+
+  /** Rows of one table. */
+  table(name: string): TableReader {
+    return new TableReader(this.#scope, name)
+  }
+
+  /** One SELECT over the world as it was. @throws {LaresError} `sql_error` */
+  query(sql: string, options: QueryOptions = {}): Promise<SqlAnswer> {
+    return query(this.#scope, sql, options)
+  }
+
+  /** What made a thing, or what came of it, as far as was known then. */
+  lineage(of: string, options: LineageOptions = {}): Promise<LineageShown> {
+    return lineage(this.#scope, of, options)
   }
 }
