@@ -55,7 +55,14 @@ export type ColumnDefinition =
       unique?: boolean
       index?: boolean
       schema?: object
-      computed?: string | { embed: string | string[] } | { endpoint: string; inputs: string[] }
+      computed?:
+        | string
+        | {
+            embed: string | string[]
+            provider?: 'static' | 'workers-ai' | 'openai-compatible'
+            model?: string
+          }
+        | { endpoint: string; inputs: string[] }
     }
 export interface TableDefinition {
   columns: Record<string, ColumnDefinition>

@@ -73,7 +73,11 @@ const computed = z.union([
     .min(1)
     .transform((expression) => ({ expression })),
   z.strictObject({ expression: text(limits.expressionChars).min(1) }),
-  z.strictObject({ embed: z.union([columnName, z.array(columnName).min(1).max(16)]) }),
+  z.strictObject({
+    embed: z.union([columnName, z.array(columnName).min(1).max(16)]),
+    provider: z.enum(['static', 'workers-ai', 'openai-compatible']).default('static'),
+    model: text(255).min(1).optional(),
+  }),
   z.strictObject({
     endpoint: text(2048).regex(/^https:\/\//, 'an HTTPS address'),
     inputs: z.array(columnName).min(1).max(64),

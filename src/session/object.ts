@@ -2,6 +2,7 @@
 // (catalog, take-over of a fork's rows, expiry, retention).
 
 import { DurableObject } from 'cloudflare:workers'
+import { embedderOf } from '../embed/provider.ts'
 import type { Env } from '../env.ts'
 import { type Failure, fail } from '../protocol/errors.ts'
 import { forgetAnswers } from './answers.ts'
@@ -269,10 +270,12 @@ function spokenOf<T>(world: World, outcome: T): T {
   return refused ? { ...outcome, head: world.head.version } : outcome
 }
 
-/** Columns take embeddings from no provider yet. */
-function embedder(_env: Env): Embed {
-  return async () => {
-    throw new Error('no provider of embeddings is set up')
+/** Embeddings for columns, from the providers that memory has. */
+function embedder(env: Env): Embed {
+  return async (texts, by) => {
+    const vectors = await embedderOf(env, by)?.embed(texts)
+    if (vectors === undefined) throw new Error('there is no such provider')
+    return vectors.map((vector) => [...vector])
   }
 }
 

@@ -1,6 +1,7 @@
 import { runDurableObjectAlarm } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { staticModel } from '../../src/embed/static.ts'
 import { addressProblem } from '../../src/session/tables/functions.ts'
 import { type Api, session } from './api.ts'
 
@@ -187,5 +188,23 @@ describe('an endpoint', () => {
 
   it('at a public host is', () => {
     expect(addressProblem('https://fn.example.com/a?b=c')).toBeNull()
+  })
+})
+
+describe('a column of embeddings', () => {
+  it('is filled after the commit, and refused where its length is not that of the model', async () => {
+    const s = await session()
+    const columns = (length: number) => ({
+      columns: { id: 'int', title: 'string', v: { type: `vector(${length})`, computed: { embed: 'title' } } },
+      key: 'id',
+    })
+    expect(await s.call('PUT', '/tables/t', columns(3))).toMatchObject({
+      status: 422,
+      body: { pointer: '/columns/v/computed' },
+    })
+    await s.ok('PUT', '/tables/t', columns(staticModel.dims))
+    await s.ok('POST', '/tables/t/rows', { rows: [{ id: 1, title: 'a round stone' }] })
+    const row = await settled(s, '/tables/t/rows/1', hasNoNote)
+    expect(row.v).toHaveLength(staticModel.dims)
   })
 })

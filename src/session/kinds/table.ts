@@ -1,8 +1,9 @@
 // Tables: what columns there are. Defining, altering and dropping change one entry; rows follow only where a table goes.
 
+import { staticModel } from '../../embed/static.ts'
 import { canonical } from '../../protocol/canonical.ts'
 import { limits } from '../../protocol/limits.ts'
-import { type ColumnSpec, type ColumnType, isMedia, isScalar } from '../../protocol/tables.ts'
+import { type ColumnSpec, type ColumnType, isMedia, isScalar, vectorLength } from '../../protocol/tables.ts'
 import { cellOf, schemaProblem } from '../tables/cells.ts'
 import {
   type Column,
@@ -279,7 +280,23 @@ function compute(
   }
   if ('embed' in computed) {
     if (!type.startsWith('vector(')) throw new Refusal('invalid', 'an embedding is a vector(n)', { pointer })
-    return { embed: [computed.embed].flat().map(id), revision }
+    const { provider, model } = computed
+    const length = vectorLength(type)
+    if (provider === 'static' && length !== staticModel.dims) {
+      throw new Refusal(
+        'invalid',
+        `${staticModel.name} has ${staticModel.dims} dimensions; the column has ${length}`,
+        { pointer },
+      )
+    }
+    if (provider !== 'static' && model === undefined)
+      throw new Refusal('invalid', `${provider} needs a model`, { pointer: `${pointer}/model` })
+    return {
+      embed: [computed.embed].flat().map(id),
+      provider,
+      ...(model === undefined ? {} : { model }),
+      revision,
+    }
   }
   return { endpoint: computed.endpoint, inputs: computed.inputs.map(id), revision }
 }

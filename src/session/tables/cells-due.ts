@@ -5,10 +5,11 @@
 // has left new work here.
 
 import { canonical, type Json } from '../../protocol/canonical.ts'
+import { vectorLength } from '../../protocol/tables.ts'
 import { transact } from '../commit.ts'
 import { entryStamp } from '../store.ts'
 import type { World } from '../world.ts'
-import { type Column, type Table, tableAt } from './definition.ts'
+import { type Column, type KeptComputed, type Table, tableAt } from './definition.ts'
 import { inputIds, setCell } from './derive.ts'
 import { evaluate } from './expression.ts'
 import { type CallResult, callEndpoint, type Embed } from './functions.ts'
@@ -116,7 +117,7 @@ export class CellsDue {
     if (first?.column.computed === undefined) return []
     const { computed } = first.column
     if ('expression' in computed) return this.#express(cells, computed.expression)
-    if ('embed' in computed) return this.#embedAll(cells, computed.embed)
+    if ('embed' in computed) return this.#embedAll(cells, computed)
     const done: Done[] = []
     for (let i = 0; i < cells.length; i += callsAtOnce) {
       const some = cells.slice(i, i + callsAtOnce).map(async (cell) => ({
@@ -139,7 +140,10 @@ export class CellsDue {
     })
   }
 
-  async #embedAll(cells: Cell[], inputs: readonly string[]): Promise<Done[]> {
+  async #embedAll(
+    cells: Cell[],
+    { embed: inputs, provider, model = '' }: Extract<KeptComputed, { embed: string[] }>,
+  ): Promise<Done[]> {
     const texts = cells.map(({ table, kept }) =>
       table.columns
         .filter(({ id }) => inputs.includes(id))
@@ -148,9 +152,9 @@ export class CellsDue {
         .map((value) => (typeof value === 'string' ? value : canonical(value)))
         .join('\n'),
     )
-    const dims = Number(/\d+/.exec(cells[0]?.column.type ?? '')?.[0] ?? 0)
+    const dims = vectorLength(cells[0]?.column.type ?? '') ?? 0
     try {
-      const vectors = await this.#embed(texts, dims)
+      const vectors = await this.#embed(texts, { provider, model, dims })
       return cells.map((cell, i) => ({ ...cell, result: { value: vectors[i] ?? null } }))
     } catch (error) {
       const problem = error instanceof Error ? error.message.slice(0, 300) : 'no embedding'

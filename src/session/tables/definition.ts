@@ -21,10 +21,12 @@ export interface Column {
   fill?: Json
 }
 
+export type EmbedProvider = 'static' | 'workers-ai' | 'openai-compatible'
+
 /** A computed column's rule, with its inputs by id; `revision` counts its changes. */
 export type KeptComputed = (
   | { expression: string }
-  | { embed: string[] }
+  | { embed: string[]; provider: EmbedProvider; model?: string }
   | { endpoint: string; inputs: string[] }
 ) & { revision: number }
 
@@ -122,7 +124,7 @@ function showColumn(table: Table, { id: _i, name: _n, position: _p, fill: _f, co
 
 function showComputed(table: Table, { revision: _, ...computed }: KeptComputed): Computed {
   const name = (id: string) => table.columns.find((column) => column.id === id)?.name ?? id
-  if ('embed' in computed) return { embed: computed.embed.map(name) }
+  if ('embed' in computed) return { ...computed, embed: computed.embed.map(name) }
   if ('endpoint' in computed) return { ...computed, inputs: computed.inputs.map(name) }
   return computed
 }

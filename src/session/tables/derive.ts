@@ -7,7 +7,7 @@ import type { Column, KeptComputed, Table } from './definition.ts'
 import { evaluate, inputsOf } from './expression.ts'
 import { cellIn, type Kept, setState } from './row.ts'
 
-export type Derived = Column & { computed: KeptComputed & ({ embed: string[] } | { endpoint: string }) }
+export type Derived = Column & { computed: Exclude<KeptComputed, { expression: string }> }
 type Expressed = Column & { computed: KeptComputed & { expression: string } }
 
 export function isDerived(column: Column): column is Derived {

@@ -2,11 +2,15 @@
 // sent the row and answers the value. What comes of a call is a value, or why there is none and whether to ask again.
 
 import { type Json, parseJson, ValueError } from '../../protocol/canonical.ts'
+import type { EmbedProvider } from './definition.ts'
 
 export type CallResult = { value: Json } | { problem: string; type: string; again: boolean }
 
 /** Makes a vector of each text; throws when there is none to be had. */
-export type Embed = (texts: readonly string[], dims: number) => Promise<number[][]>
+export type Embed = (
+  texts: readonly string[],
+  by: { provider: EmbedProvider; model: string; dims: number },
+) => Promise<number[][]>
 
 const timeoutMs = 20_000
 const answerBytes = 1024 * 1024

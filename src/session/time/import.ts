@@ -16,7 +16,6 @@ import type {
   StagedPast,
 } from '../archive-rpc.ts'
 import { holdBlobs, references } from '../blobs.ts'
-import { rebuildDerived } from '../derived.ts'
 import { noLease } from '../lease.ts'
 import { show } from '../lifecycle.ts'
 import { rebuildLineage } from '../lineage.ts'
@@ -217,7 +216,6 @@ export function stageEnd(
       if (founding.pruned > 0) world.setMeta('pruned', String(founding.pruned))
       if (founding.epoch > 0) world.setMeta('lease', JSON.stringify({ ...noLease, epoch: founding.epoch }))
       addKnown(world, founding)
-      rebuildDerived(world)
     },
   )
   const answer = { version: world.head.version, session: show(world) }
