@@ -1,6 +1,7 @@
 // Every suite there is, in the order in which they run. A new one is one new file and two lines here.
 
 import { benchAppends } from './appends.ts'
+import { benchBytes } from './bytes.ts'
 import { benchCommits } from './commits.ts'
 import { benchGrowth } from './growth.ts'
 import { benchPast } from './past.ts'
@@ -17,4 +18,5 @@ export const suites: readonly Suite[] = [
   benchPast,
   benchTables,
   benchTime,
+  benchBytes,
 ]

@@ -46,6 +46,33 @@ export async function startInstrumented(): Promise<Edge> {
   return { ...served, key: await fleetKey(served.url) }
 }
 
+/** Streams bytes to and from R2: no hash, no row, no credential. */
+export async function startBytesFloor(): Promise<Edge> {
+  const folder = temporary()
+  const { workers: _, ...shared } = options(folder.path, join(import.meta.dirname, 'bytes-floor-worker.js'))
+  const contents = readFileSync(join(import.meta.dirname, 'bytes-floor-worker.js'), 'utf8')
+  return serve(
+    {
+      ...shared,
+      workers: [
+        {
+          config: {
+            name: 'floor',
+            compatibilityDate: '2026-11-01',
+            manifest: {
+              mainModule: 'worker.js',
+              modulesRoot: folder.path,
+              modules: { 'worker.js': { type: 'esm', contents } },
+            },
+            env: { BLOBS: { type: 'r2', name: 'blobs' } },
+          },
+        },
+      ],
+    },
+    folder,
+  )
+}
+
 export async function startFloor(): Promise<Edge> {
   const folder = temporary()
   const { workers: _, ...shared } = options(folder.path, join(import.meta.dirname, 'floor-worker.js'))

@@ -23,6 +23,37 @@ export async function collect(source: FileSource): Promise<Bytes> {
   return join(source)
 }
 
+/** The content as bytes when it has at most so many; otherwise the content, still whole, to be sent in parts. */
+export async function upTo(
+  source: FileSource,
+  most: number,
+): Promise<{ whole: Bytes; rest: null } | { whole: null; rest: FileSource }> {
+  if (!(source instanceof ReadableStream)) {
+    const size = source instanceof Blob ? source.size : typeof source === 'string' ? 0 : source.byteLength
+    if (size > most) return { whole: null, rest: source }
+    const whole = await collect(source)
+    return whole.byteLength > most ? { whole: null, rest: whole } : { whole, rest: null }
+  }
+  const reader = source.getReader()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  while (size <= most) {
+    const { done, value } = await reader.read()
+    if (done) return { whole: joined(chunks, size), rest: null }
+    chunks.push(value)
+    size += value.byteLength
+  }
+  const rest = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const chunk = chunks.shift() ?? (await reader.read()).value
+      if (chunk === undefined) controller.close()
+      else controller.enqueue(chunk)
+    },
+    cancel: (reason) => reader.cancel(reason),
+  })
+  return { whole: null, rest }
+}
+
 /** The media type that a source tells of itself. */
 export function typeOf(source: FileSource): string | undefined {
   if (typeof source === 'string') return 'text/plain; charset=utf-8'
@@ -59,6 +90,10 @@ async function join(stream: ReadableStream<Uint8Array>): Promise<Bytes> {
     chunks.push(next.value)
     size += next.value.byteLength
   }
+  return joined(chunks, size)
+}
+
+function joined(chunks: readonly Uint8Array[], size: number): Bytes {
   const all = new Uint8Array(size)
   let offset = 0
   for (const chunk of chunks) {
