@@ -78,7 +78,7 @@ export abstract class SessionObject extends DurableObject<Env> {
       this.#told = Date.now()
       delivery = await deliver(world, this.env.CATALOG)
     }
-    if ((await this.bytes?.work()) === 'failed' || unfinished) delivery = 'failed'
+    if ((await this.bytes?.work()) === 'failed' || unfinished || this.forks?.pending) delivery = 'failed'
     if (
       world.state === 'live' &&
       hasSnapshotNews(world) &&
@@ -160,7 +160,10 @@ export abstract class SessionObject extends DurableObject<Env> {
   async #depart(world: World): Promise<void> {
     if (!world.buried) {
       const settled = await this.#settleChildren()
-      if (!settled) return this.ctx.storage.setAlarm(Date.now() + this.#pause('failed'))
+      if (!settled) {
+        this.#failures++
+        return this.ctx.storage.setAlarm(Date.now() + this.#pause('failed'))
+      }
       world.bury()
     }
     const buried: { fleet: string; session: string; family: string } = JSON.parse(

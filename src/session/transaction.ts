@@ -8,6 +8,7 @@ import { eventValue, saltOf, valueDigest } from '../protocol/digests.ts'
 import type { ErrorCode, ErrorHints, Failure } from '../protocol/errors.ts'
 import { fail } from '../protocol/errors.ts'
 import { type EntryKind, formatRef } from '../protocol/refs.ts'
+import { noValue } from './erased.ts'
 import { noteInputs } from './lineage.ts'
 import type { Value } from './rpc.ts'
 import { currentEntry, type Entry, entryAt, entryStamp, keysFrom } from './store.ts'
@@ -117,6 +118,18 @@ export class Transaction {
 
   get(kind: EntryKind, key: string): Entry | null {
     return currentEntry(this.world.sql, kind, key)
+  }
+
+  /**
+   * An entry whose value can be built on; null when there is none.
+   *
+   * @throws {Refusal} when it was erased, or does not read back
+   */
+  readable(kind: EntryKind, key: string): Entry | null {
+    const entry = this.get(kind, key)
+    if (entry === null || entry.text !== null || entry.blob !== null) return entry
+    const { code, detail } = noValue(entry, formatRef(kind, key))
+    throw new Refusal(code, detail)
   }
 
   /** Keys of a kind that begin with a prefix, in order, as they are now. */

@@ -48,7 +48,7 @@ function transfer(
   move: boolean,
 ): Applied {
   if (op.path !== undefined) {
-    const entry = tx.get('file', op.path)
+    const entry = tx.readable('file', op.path)
     if (entry === null) throw new Refusal('not_found', 'there is no such file', { pointer: '/path' })
     const created = place(tx, entry, op.to, move)
     return { result: { count: 1 }, created }
@@ -66,7 +66,7 @@ function transfer(
 
 function* eachEntry(tx: Transaction, paths: readonly string[]): Generator<Entry> {
   for (const path of paths) {
-    const entry = tx.get('file', path)
+    const entry = tx.readable('file', path)
     if (entry !== null) yield entry
   }
 }

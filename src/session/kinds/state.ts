@@ -34,7 +34,7 @@ function patch(tx: Transaction, op: OperationOf<'state.patch'>): Applied {
 }
 
 function add(tx: Transaction, op: OperationOf<'state.add'>): Applied {
-  const entry = tx.get('state', op.key)
+  const entry = tx.readable('state', op.key)
   // A value that lies in R2 is longer than any number.
   const before: Json = entry === null ? 0 : entry.text === null ? null : JSON.parse(entry.text)
   if (typeof before !== 'number')
@@ -56,7 +56,7 @@ function remove(tx: Transaction, op: OperationOf<'state.delete'>): Applied {
 }
 
 function current(tx: Transaction, key: string): Json | undefined {
-  const entry = tx.get('state', key)
+  const entry = tx.readable('state', key)
   if (entry === null) return undefined
   if (entry.text === null) throw tooLargeHere()
   return JSON.parse(entry.text)

@@ -5,6 +5,7 @@ import { type Canonical, canonical, type Json } from '../../protocol/canonical.t
 import { type Failure, fail, type Outcome } from '../../protocol/errors.ts'
 import { compileFilter } from '../../protocol/filter-sql.ts'
 import { isScalar } from '../../protocol/tables.ts'
+import { noValue } from '../erased.ts'
 import { PageBuilder } from '../pieces.ts'
 import type { At, PageQuery, PageRead } from '../rpc.ts'
 import { entriesFrom, entryAt } from '../store.ts'
@@ -41,7 +42,7 @@ export function showTableAt(world: World, name: string, at: At): Outcome<Shown> 
   if (!resolved.ok) return resolved
   const entry = entryAt(world.sql, 'table', name, resolved.version)
   if (entry === null) return absent(world, `there is no table ${name}`)
-  if (entry.text === null) return fail('corrupt', `table:${name} does not read back`)
+  if (entry.text === null) return noValue(entry, `table:${name}`)
   const table = readTable(name, entry.text, entry.since)
   if (table === null) return fail('corrupt', `table:${name} is no definition`)
   const rows = countRows(world, name, resolved.version)
@@ -117,7 +118,7 @@ export function showRowAt(world: World, name: string, key: string, at: At): Outc
   if (table === null) return absent(world, `there is no table ${name}`)
   const entry = entryAt(world.sql, 'row', `${name}/${key}`, resolved.version)
   if (entry === null) return absent(world, `there is no row ${key} in ${name}`)
-  if (entry.text === null) return fail('corrupt', `row:${name}/${key} does not read back`)
+  if (entry.text === null) return noValue(entry, `row:${name}/${key}`)
   return {
     ok: true,
     version: resolved.version,
