@@ -10,6 +10,7 @@ import { declaredDigest } from '../media/digest.ts'
 import { holdObject, noteStored } from '../media/hold.ts'
 import { blobKey, uploadKey } from '../media/keys.ts'
 import {
+  BodyCutOff,
   drain,
   headBytes,
   isChecksumError,
@@ -40,6 +41,15 @@ export function requireUpload(who: Principal): void {
  * @param named the SHA-256 that the request's address says it has
  */
 export async function storeBody(visit: Visit, named?: string): Promise<NewBlob | Failure> {
+  try {
+    return await receive(visit, named)
+  } catch (error) {
+    if (!(error instanceof BodyCutOff)) throw error
+    return fail('invalid', 'the body ended before its announced end', { pointer: 'Content-Length' })
+  }
+}
+
+async function receive(visit: Visit, named: string | undefined): Promise<NewBlob | Failure> {
   const declared = declaredDigest(visit.c.req.header('content-digest'))
   if (declared === 'malformed')
     return fail('invalid', 'Content-Digest is not of the form sha-256=:BASE64:', {
@@ -51,12 +61,20 @@ export async function storeBody(visit: Visit, named?: string): Promise<NewBlob |
   const { raw } = visit.c.req
   const length = lengthOf(raw)
   if (length !== null && length <= limits.smallFileBytes)
-    return storeBytes(visit, new Uint8Array(await raw.arrayBuffer()), claimed)
+    return storeBytes(visit, await wholeOf(raw), claimed)
   if (raw.body === null) return storeBytes(visit, new Uint8Array(), claimed)
   const source = sourceOf(raw.body)
   if (length !== null) return storeStream(visit, source, length, claimed)
   const { bytes, ended } = await readUpTo(source, limits.smallFileBytes)
   return ended ? storeBytes(visit, bytes, claimed) : storeStream(visit, resumed(bytes, source), null, claimed)
+}
+
+async function wholeOf(request: Request): Promise<Uint8Array> {
+  try {
+    return new Uint8Array(await request.arrayBuffer())
+  } catch (cause) {
+    throw new BodyCutOff('a body was cut off', { cause })
+  }
 }
 
 function lengthOf(request: Request): number | null {

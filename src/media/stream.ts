@@ -12,6 +12,9 @@ export interface Source {
   cancel(): Promise<void>
 }
 
+/** The sender went away, or sent less than it announced. */
+export class BodyCutOff extends Error {}
+
 /** A stream as a source of large pieces; small ones would cost a turn of the event loop each. */
 export function sourceOf(stream: ReadableStream<Uint8Array>): Source {
   const byob = byobReader(stream)
@@ -19,7 +22,7 @@ export function sourceOf(stream: ReadableStream<Uint8Array>): Source {
   let buffer = new ArrayBuffer(pieceBytes)
   return {
     async next() {
-      const { value } = await byob.readAtLeast(pieceBytes, new Uint8Array(buffer))
+      const { value } = await byob.readAtLeast(pieceBytes, new Uint8Array(buffer)).catch(cutOff)
       if (value === undefined || value.byteLength === 0) return null
       buffer = value.buffer
       return value
@@ -41,11 +44,15 @@ function plainSource(stream: ReadableStream<Uint8Array>): Source {
   const reader = stream.getReader()
   return {
     async next() {
-      const { value } = await reader.read()
+      const { value } = await reader.read().catch(cutOff)
       return value ?? null
     },
     cancel: () => reader.cancel(),
   }
+}
+
+function cutOff(cause: unknown): never {
+  throw new BodyCutOff('a stream was cut off', { cause })
 }
 
 /** What has passed: how much, its SHA-256, and how it began. */
@@ -141,6 +148,8 @@ export async function putStream(
     }
   }
   const [put, pumped] = await Promise.allSettled([stored, pump()])
+  // When the sender fails, R2 fails with it: the first cause is the one to tell.
+  if (pumped.status === 'rejected' && pumped.reason instanceof BodyCutOff) throw pumped.reason
   if (put.status === 'rejected') throw put.reason
   if (pumped.status === 'rejected') throw pumped.reason
   return passing

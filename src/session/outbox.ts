@@ -194,8 +194,15 @@ function changeOf(
     key,
     version,
     value: entry?.text ?? null,
-    blob: entry?.blob ?? null,
+    blob: entry?.blob ?? (kind === 'file' ? blobOf(entry?.text ?? null) : null),
     size: entry?.size ?? 0,
     digest,
   }
+}
+
+/** The bytes that a file refers to, so that the catalog can tell who refers to a blob. */
+function blobOf(file: string | null): string | null {
+  if (file === null) return null
+  const { blob }: { blob?: string } = JSON.parse(file)
+  return blob ?? null
 }

@@ -1,6 +1,7 @@
 // The SDK and bytes of every size: it chooses the way, sends parts side by side, resumes, and pushes a tree in few requests.
 
 import { randomBytes } from 'node:crypto'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Lares, type Session } from '../../src/client/index.ts'
 import { type LocalEdge, startLocal } from '../../src/local/index.ts'
@@ -87,4 +88,24 @@ test('a tree is pushed in few requests, and again in none for its bytes', async 
   const head = await session.files.head('src/f7.md')
   expect(head.type).toBe('text/markdown; charset=utf-8')
   expect(await (await session.files.get('src/f1199.md')).text()).toBe('# file 1199\n')
+})
+
+test('F8: a body shorter than its length is refused, and nothing is stored', async () => {
+  const session = await fresh()
+  for (const [declared, sent] of [
+    [100, 3],
+    [20 * MiB, 3 * MiB],
+  ] as const) {
+    const { hostname, port } = new URL(edge.url)
+    const socket = connect(Number(port), hostname)
+    socket.write(
+      `PUT /v1/sessions/${session.id}/files/short HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${edge.key}\r\n`,
+    )
+    socket.write(`Content-Length: ${declared}\r\n\r\n`)
+    socket.end(Buffer.alloc(sent))
+    let answer = ''
+    for await (const chunk of socket) answer += chunk
+    expect(answer).toMatch(/^HTTP\/1.1 422 /)
+    await expect(session.files.head('short')).rejects.toMatchObject({ status: 404 })
+  }
 })

@@ -1,5 +1,6 @@
 // The sweep removes what nothing refers to, and nothing else.
 
+import { runDurableObjectAlarm } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { sweepOnSchedule } from '../../src/edge/sweep.ts'
@@ -191,5 +192,24 @@ describe('the sweep', () => {
       }),
     )
     expect(response.status).toBe(403)
+  })
+})
+
+describe('the catalog', () => {
+  it('tells who refers to a blob', async () => {
+    const client = await Client.make(await freshFleet())
+    await client.put('f', noise(big, 30))
+    const object = env.SESSION.get(env.SESSION.idFromName(`${client.fleet}/${client.session}`))
+    await expect
+      .poll(async () => {
+        await runDurableObjectAlarm(object)
+        const rows = await env.CATALOG.prepare(
+          'SELECT session, key FROM entries WHERE fleet = ? AND blob = ?',
+        )
+          .bind(client.fleet, await sha256Of(noise(big, 30)))
+          .all()
+        return rows.results
+      })
+      .toEqual([{ session: client.session, key: 'f' }])
   })
 })
