@@ -157,6 +157,48 @@ describe('one statement over the world', () => {
     })
   })
 
+  it.each([
+    ['SELECT done FROM notes ORDER BY id', [[true], [false]]],
+    ['SELECT * FROM (SELECT done FROM notes ORDER BY id)', [[1], [0]]],
+    [
+      'SELECT n.done AS d, n.done + 1, title FROM notes AS n ORDER BY n.id',
+      [
+        [true, 2, 'a'],
+        [false, 1, 'b'],
+      ],
+    ],
+    ['SELECT DISTINCT id, "done" x FROM notes WHERE done = TRUE', [[1, true]]],
+    [
+      'SELECT count(*), done FROM notes GROUP BY done',
+      [
+        [1, false],
+        [1, true],
+      ],
+    ],
+    ['SELECT a.done, b.id done FROM notes a JOIN notes b ON a.id = b.id AND b.id = 1', [[true, 1]]],
+    ['SELECT 1 AS done FROM notes', [[1], [1]]],
+    ['SELECT active FROM log', [[true]]],
+    ['WITH notes AS (SELECT 1 AS done) SELECT done FROM notes', [[1]]],
+    ['SELECT done FROM notes UNION SELECT 5 ORDER BY 1', [[0], [1], [5]]],
+    [
+      'SELECT j.value, done FROM notes, json_each(tags) j',
+      [
+        ['x', 1],
+        ['y', 1],
+      ],
+    ],
+  ])('true and false come out of %s where a bool column is read as it is', async (sql, rows) => {
+    expect((await ask(await world(), sql)).rows).toEqual(rows)
+  })
+
+  it('a whole row has its bools too', async () => {
+    const s = await world()
+    const firstFour = async (sql: string) =>
+      JSON.parse(JSON.stringify((await ask(s, sql)).rows))[0].slice(0, 4)
+    expect(await firstFour('SELECT * FROM notes WHERE id = 1')).toEqual([1, 'a', true, 1.5])
+    expect(await firstFour('SELECT n.*, 1 FROM notes n, log WHERE id = 2')).toEqual([2, 'b', false, 10])
+  })
+
   it('describes itself', async () => {
     const s = await world()
     const schema = await s.ok('GET', '/query/schema')

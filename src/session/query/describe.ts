@@ -55,7 +55,7 @@ const dialect = {
       'TEXT, as 2026-12-01T08:00:00.000Z, always UTC: compare and sort as text; strftime(…, column) takes it',
     date: 'TEXT, as 2026-12-01',
     'int, float': 'INTEGER, REAL',
-    bool: '1 or 0; TRUE and FALSE can be written',
+    bool: '1 or 0; TRUE and FALSE can be written. Selected as it is, it comes out as true or false',
     'json, array, vector, media':
       "JSON text: column ->> '$.name' gives a value, column -> '$.name' gives JSON, json_each(column) rows",
   },

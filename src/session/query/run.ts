@@ -7,6 +7,7 @@ import { limits } from '../../protocol/limits.ts'
 import type { At } from '../rpc.ts'
 import { resolveAt } from '../time.ts'
 import type { World } from '../world.ts'
+import { boolColumns } from './bools.ts'
 import { type Composed, compose } from './compose.ts'
 import { type PlanRow, worstCase } from './cost.ts'
 import type { Standpoint } from './relations.ts'
@@ -153,11 +154,12 @@ function answer(
   return attempt(() => {
     const dear = priceProblem(world, composed, statement, sql, params)
     if (dear !== null) return dear
+    const bools = boolColumns(statement.tokens, composed.used, names.length)
     const rows: string[] = []
     let bytes = 0
     const end = Date.now() + patience
     for (const row of world.sql.exec(sql, ...params).raw()) {
-      const text = `[${row.map(cellText).join(',')}]`
+      const text = `[${row.map((value, i) => (bools[i] ? boolText(value) : cellText(value))).join(',')}]`
       bytes += text.length
       if (bytes > limits.sqlBytes)
         return fail(
@@ -218,6 +220,10 @@ function elementsAtMost(
     )
     .one()
   return Math.max(given, (most ?? 0) / 2, 16)
+}
+
+function boolText(value: SqlStorageValue): string {
+  return value === 1 ? 'true' : value === 0 ? 'false' : cellText(value)
 }
 
 function cellText(value: SqlStorageValue): string {
