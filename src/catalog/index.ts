@@ -3,6 +3,7 @@
 export * from './batch.ts'
 export { type FleetCommit, type FleetCommitQuery, listFleetCommits } from './commits.ts'
 export { type ErasedRow, eraseValues } from './erase.ts'
+export * from './lost.ts'
 export type { Listed } from './page.ts'
 export { project, projectSession } from './project.ts'
 export { removeSession } from './remove.ts'

@@ -226,6 +226,7 @@ class Import {
       events,
       entries,
       commit: journal || commit === null ? null : { ...commit, at: Date.parse(commit.at) },
+      restored: false,
       epoch: 0,
       snapshots: [],
       children: [],

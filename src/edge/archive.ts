@@ -1,16 +1,19 @@
-// `…/export` and `/v1/import`: carrying a whole world away, and bringing one in.
+// `…/export`, `/v1/import` and `…/restore`: carrying a whole world away, bringing one in, and bringing a lost one back.
 
 import type { Hono } from 'hono'
 import { sees } from '../auth/scopes.ts'
 import { fail } from '../protocol/errors.ts'
 import { sessionIdPattern } from '../protocol/names.ts'
+import { restoreBody } from '../protocol/time.ts'
 import { archiveType } from '../snapshot/archive.ts'
-import { importArchive } from './archive-in.ts'
+import { type Imported, importArchive } from './archive-in.ts'
 import { replyArchive } from './archive-out.ts'
+import { readBody, readText } from './body.ts'
 import type { EdgeContext, EdgeEnv } from './context.ts'
 import { fleetRoute, sessionRoute, sessionStub } from './door.ts'
 import { invalid, readAt, readChoice, readQuery } from './query.ts'
 import { Problem, replyJson } from './reply.ts'
+import { restoreSession } from './restore.ts'
 
 export function archiveRoutes(app: Hono<EdgeEnv>): void {
   sessionRoute(app, 'get', '/export', 'read', (visit) => {
@@ -26,12 +29,23 @@ export function archiveRoutes(app: Hono<EdgeEnv>): void {
       throw new Problem(fail('unsupported_media_type', `this takes ${archiveType}`))
     const who = c.get('who')
     const visit = { c, who, session, stub: sessionStub(c, who.fleet, session) }
-    const imported = await importArchive(visit, c.req.raw.body ?? new Blob([]).stream())
-    return replyJson(c, imported.session, {
-      status: 201,
-      version: imported.version,
-      headers: { location: `/v1/sessions/${encodeURIComponent(session)}` },
-    })
+    return replyImported(c, await importArchive(visit, c.req.raw.body ?? new Blob([]).stream()))
+  })
+
+  sessionRoute(app, 'post', '/restore', 'admin', async (visit) => {
+    const { c } = visit
+    readQuery(c, [])
+    const text = await readText(c)
+    const { snapshot } = await readBody(c, restoreBody, text)
+    return replyImported(c, await restoreSession(visit, snapshot, text))
+  })
+}
+
+function replyImported(c: EdgeContext, { session, version }: Imported): Response {
+  return replyJson(c, session, {
+    status: 201,
+    version,
+    headers: { location: `/v1/sessions/${encodeURIComponent(session.session)}` },
   })
 }
 

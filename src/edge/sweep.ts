@@ -2,6 +2,7 @@
 
 import type { Hono } from 'hono'
 import { z } from 'zod'
+import { knowsSession } from '../catalog/index.ts'
 import type { Env } from '../env.ts'
 import { ledgerAt, ledgerCount } from '../media/hold.ts'
 import { type Ask, type Swept, sweepLedger } from '../media/sweep.ts'
@@ -123,7 +124,10 @@ function askerOf(env: Env, fleet: string): Ask {
     try {
       const answer = await stub.unneededKeys([...keys], before, act)
       if (answer.ok) return answer.keys
-      return answer.code === 'gone' || answer.code === 'not_found' ? 'gone' : 'unknown'
+      if (answer.code === 'gone') return 'gone'
+      if (answer.code !== 'not_found') return 'unknown'
+      // An object with no session in it may have lost one, which a snapshot can bring back as long as its bytes are there.
+      return (await knowsSession(env.CATALOG, { fleet, session })) ? 'unknown' : 'gone'
     } catch {
       // Whoever does not answer may need everything.
       return 'unknown'

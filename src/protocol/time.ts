@@ -18,6 +18,9 @@ const message = text(limits.messageChars).optional()
 
 export const snapshotBody = z.strictObject({ name: snapshotName, at: point.optional(), message })
 
+/** The snapshot of which a lost session is made again. */
+export const restoreBody = z.strictObject({ snapshot: snapshotName })
+
 export const forkBody = z.strictObject({
   session: sessionId.optional(),
   at: point.optional(),

@@ -121,6 +121,8 @@ export interface Founding {
   entries: number
   /** The commit at `version`, where no journal brought it; null at version 0, and with a journal. */
   commit: { at: number; actor: string; message: string | null; cause: Canonical | null } | null
+  /** True for a lost session that is made again of a snapshot, and not of an archive. */
+  restored: boolean
   /** The last epoch of a lease that there can have been. */
   epoch: number
   /** Snapshots that the catalog knows of. */
@@ -158,11 +160,13 @@ export interface ArchiveRpc {
   /**
    * Begins to take a world in. One that was begun before under this name, and not finished, is dropped.
    *
+   * @param overEmpty a session in which nothing was ever written may be replaced
    * @returns `done` with the first answer, when this very request has been answered before
    */
   stageBegin(
     caller: Caller,
     stage: string,
+    overEmpty?: boolean,
   ): Promise<Outcome<{ done: { version: number; session: SessionShown } | null }>>
   stagePart(stage: string, part: Part): Promise<Outcome<object>>
   /** Where these blobs of the world being taken in lie. */

@@ -32,7 +32,8 @@ function findVersion(world: World, at: NonNullable<At>): Outcome<{ version: numb
     const row = sql
       .exec<{ version: number }>('SELECT version FROM snapshots WHERE name = ?', at.snapshot)
       .toArray()[0]
-    return row
+    // A restored session knows of snapshots of a past that it lost.
+    return row && row.version >= identity.floor
       ? { ok: true, version: row.version }
       : fail('no_such_version', 'no such snapshot', { head: head.version })
   }

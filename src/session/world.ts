@@ -166,7 +166,12 @@ export class World {
 
   /** Drops all that was taken in: there never was a session. */
   unstage(): void {
-    if (this.#state !== 'staged') return
+    if (this.#state === 'staged') this.vacate()
+  }
+
+  /** Drops all there is. For what nobody has written to yet. */
+  vacate(): void {
+    if (this.#state === 'new') return
     this.storage.transactionSync(() => this.#dropTables([]))
     this.#state = 'new'
     this.#loaded = null

@@ -1,8 +1,9 @@
 // Carrying a whole world away, and bringing one in.
 
 import { sessionShown } from '../../protocol/resources.ts'
+import { restoreBody } from '../../protocol/time.ts'
 import { archiveType } from '../../snapshot/archive.ts'
-import { answer, bytes } from './content.ts'
+import { answer, bytes, json } from './content.ts'
 import type { Section } from './route.ts'
 import { pathParameters, query } from './shared.ts'
 
@@ -50,6 +51,17 @@ export const archive: Section = {
         'unsupported_media_type',
         'corrupt',
       ],
+    },
+    {
+      method: 'post',
+      path: `${world}/restore`,
+      summary: 'Bring a lost session back from a snapshot',
+      text: 'For a session that the catalog knows and whose object has lost its rows. It is what it was at the snapshot; its earlier versions, and what came later, are lost.',
+      needs: 'admin',
+      parameters: ['idempotency'],
+      body: { content: json(restoreBody) },
+      answers: { 201: answer('The session as it was at the snapshot', sessionShown, 'Location') },
+      errors: ['exists', 'in_flight', 'corrupt', 'digest_mismatch'],
     },
   ],
 }

@@ -9,6 +9,7 @@ import type { At, Caller } from '../rpc.ts'
 import { resolveAt } from '../time.ts'
 import type { World } from '../world.ts'
 import { archiveHeadOf, exportBlobs, exportCommits, exportPages, exportPast, wasTouched } from './archive.ts'
+import { holdFamily } from './family.ts'
 import { stageBegin, stageEnd, stageLifeMs, stagePart, stageProblem } from './import.ts'
 import { stageCheck } from './import-check.ts'
 import { TimeMethods } from './methods.ts'
@@ -80,11 +81,11 @@ export abstract class ArchiveMethods extends TimeMethods implements ArchiveRpc {
 
   // Taking in
 
-  async stageBegin(caller: Caller, stage: string) {
+  async stageBegin(caller: Caller, stage: string, overEmpty = false) {
     const { world } = this
     if (!world) return newerSchema()
     const now = Date.now()
-    const begun = stageBegin(world, caller, stage, now)
+    const begun = stageBegin(world, caller, { stage, overEmpty }, now)
     if (begun.ok && begun.done === null) this.ctx.storage.setAlarm(now + stageLifeMs)
     return begun
   }
@@ -102,6 +103,9 @@ export abstract class ArchiveMethods extends TimeMethods implements ArchiveRpc {
   }
 
   async stageEnd(caller: Caller, stage: string, founding: Founding) {
+    const { fleet, session, family } = founding
+    // Before the rows that make it a member of the family.
+    if (family !== null) await holdFamily(this.env, { fleet, session, family })
     return this.#staging(stage, (world) => {
       const ended = stageEnd(world, caller, founding, this.env.LARES_DIGEST_SECRET)
       if (ended.ok) this.schedule()

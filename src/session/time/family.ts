@@ -17,7 +17,10 @@ export function familyName(family: string): string {
 }
 
 /** Holds the family's pages for a session, before the first of them is written. */
-export async function holdFamily(env: Env, { fleet, session, family }: Identity): Promise<void> {
+export async function holdFamily(
+  env: Env,
+  { fleet, session, family }: Pick<Identity, 'fleet' | 'session' | 'family'>,
+): Promise<void> {
   await holdObject(env, fleet, session, {
     name: familyName(family),
     key: familyPrefix(fleet, family),

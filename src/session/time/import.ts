@@ -18,9 +18,7 @@ import type {
 import { holdBlobs, references } from '../blobs.ts'
 import { noLease } from '../lease.ts'
 import { show } from '../lifecycle.ts'
-import { rebuildLineage } from '../lineage.ts'
 import type { Caller } from '../rpc.ts'
-import { rebuildIndexes } from '../tables/indexes.ts'
 import type { World } from '../world.ts'
 import { recordCut } from './active.ts'
 
@@ -39,17 +37,19 @@ type Imported = { version: number; session: SessionShown }
 export function stageBegin(
   world: World,
   caller: Caller,
-  stage: string,
+  { stage, overEmpty }: { stage: string; overEmpty: boolean },
   now: number,
 ): Outcome<{ done: Imported | null }> {
   if (world.state === 'live' || world.state === 'deleted') {
     const closed = world.closed()
     if (closed) return closed
     const earlier = earlierAnswer<Imported>(world, caller.idempotency)
-    if (earlier === null) return fail('exists', 'there is a session of this name')
-    return earlier.ok ? { ok: true, done: { version: earlier.version, session: earlier.session } } : earlier
+    const replaced = earlier === null && overEmpty && world.head.version === 0
+    if (earlier === null && !replaced) return fail('exists', 'there is a session of this name')
+    if (earlier !== null)
+      return earlier.ok ? { ok: true, done: { version: earlier.version, session: earlier.session } } : earlier
   }
-  world.unstage()
+  world.vacate()
   world.stage(markText({ stage, at: now }))
   return { ok: true, done: null }
 }
@@ -210,9 +210,8 @@ export function stageEnd(
     },
     () => {
       settleHead(world.sql, founding)
-      // What is made of rows is made of them here too.
-      rebuildLineage(world.sql)
-      rebuildIndexes(world)
+      // The catalog may tell of bytes that were erased since.
+      if (founding.restored) world.sql.exec(`DELETE FROM blobs WHERE sha256 NOT IN (${references})`)
       if (founding.pruned > 0) world.setMeta('pruned', String(founding.pruned))
       if (founding.epoch > 0) world.setMeta('lease', JSON.stringify({ ...noLease, epoch: founding.epoch }))
       addKnown(world, founding)
@@ -224,7 +223,7 @@ export function stageEnd(
 }
 
 /** What is wrong with the world as a whole; null when nothing is. */
-function worldProblem(sql: SqlStorage, { events, entries }: Founding): string | null {
+function worldProblem(sql: SqlStorage, { events, entries, restored }: Founding): string | null {
   const first = (query: string): string | undefined => sql.exec<{ name: string }>(query).toArray()[0]?.name
   const count = (table: string): number =>
     sql.exec<{ n: number }>(`SELECT count(*) AS n FROM ${table}`).one().n
@@ -235,7 +234,7 @@ function worldProblem(sql: SqlStorage, { events, entries }: Founding): string | 
   )
   if (lost !== undefined) return `blobs/${lost} is missing`
   const unused = first(`SELECT sha256 AS name FROM blobs WHERE sha256 NOT IN (${references}) LIMIT 1`)
-  if (unused !== undefined) return `blobs/${unused} is named by nothing`
+  if (unused !== undefined && restored === false) return `blobs/${unused} is named by nothing`
   const misfit = first(
     `SELECT f.key AS name FROM (
        SELECT key, value FROM entries WHERE kind = 'file' UNION ALL SELECT key, value FROM past WHERE kind = 'file'

@@ -227,7 +227,11 @@ export abstract class TimeMethods extends ByteMethods implements TimeRpc {
 
   async forkRows(query: RowsQuery): Promise<RowsPage> {
     if (this.forks?.pending) await this.forks.takeOver()
-    return rowsForChild(this.rows(), query)
+    const rows = this.rows()
+    // A restored session has no past to hand over; a child must not take that for an empty one.
+    if (rows.state === 'live' && query.version < rows.identity.floor)
+      throw new Error('the rows of this version were lost')
+    return rowsForChild(rows, query)
   }
 
   async forkBlobs(digests: string[]): Promise<BlobRows> {
