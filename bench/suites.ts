@@ -4,6 +4,7 @@ import { benchAppends } from './appends.ts'
 import { benchBytes } from './bytes.ts'
 import { benchCommits } from './commits.ts'
 import { benchGrowth } from './growth.ts'
+import { benchMemory } from './memory.ts'
 import { benchPast } from './past.ts'
 import { benchRows } from './rows.ts'
 import type { Suite } from './suite.ts'
@@ -19,4 +20,5 @@ export const suites: readonly Suite[] = [
   benchTables,
   benchTime,
   benchBytes,
+  benchMemory,
 ]

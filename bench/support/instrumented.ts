@@ -1,5 +1,5 @@
-// The Worker as it is, with two differences: its sessions tell nothing to the catalog, and a request that asks for it is
-// told how many rows the objects read and wrote to answer it.
+// The Worker as it is, with three differences: its sessions tell nothing to the catalog, a request that asks for it is told how
+// many rows the objects read and wrote to answer it, and another throws its session's object out of memory.
 
 import type { Env } from '../../src/env.ts'
 import worker from '../../src/index.ts'
@@ -20,6 +20,10 @@ export class Session extends Product {
   async measureTables({ rows, rounds }: { rows: number; rounds: number }): Promise<TablesMeasured> {
     if (this.world === null) throw new Error('there is no world')
     return measureTables(this.world, rows, rounds)
+  }
+
+  async evict(): Promise<void> {
+    this.ctx.abort('thrown out by the bench')
   }
 }
 
@@ -47,6 +51,7 @@ export default {
   async fetch(request: Request, env: Env, context: ExecutionContext): Promise<Response> {
     const tables = request.headers.get('bench-tables')
     if (tables !== null) return inside(request, env, tables)
+    if (request.headers.has('bench-evict')) return evict(request, env)
     if (!request.headers.has('bench-count')) return worker.fetch(request, env, context)
     const cursors: Cursor[] = []
     counted = cursors
@@ -70,4 +75,12 @@ async function inside(request: Request, env: Env, asked: string): Promise<Respon
   // The binding is typed by the product's class; the object is of the one above.
   const stub = env.SESSION.get(id) as unknown as Pick<Session, 'measureTables'>
   return Response.json(await stub.measureTables(JSON.parse(asked)))
+}
+
+async function evict(request: Request, env: Env): Promise<Response> {
+  const id = env.SESSION.idFromName(`bench/${new URL(request.url).pathname.split('/').at(-1)}`)
+  // The class above is what the binding leads to.
+  const stub = env.SESSION.get(id) as unknown as { evict(): Promise<void> }
+  await stub.evict().catch(() => {})
+  return new Response()
 }

@@ -16,6 +16,7 @@ export { Lares, type LaresOptions, type SessionListOptions, type Sessions } from
 export type { Lease, LeaseGrant, LeaseOptions } from './lease.ts'
 export type { List, Page, PageOptions } from './list.ts'
 export type { Log, LogFilter, LogListOptions, LogReader, LogWaitOptions } from './log.ts'
+export type { Memories, MemoryListOptions, MemoryReader, MemoryWritten, RecallOptions } from './memory.ts'
 export type { At } from './paths.ts'
 export type { Pushed, PushOptions, TreeEntry } from './push.ts'
 export { type LineageOptions, type QueryOptions, rowsOf, type Views } from './query.ts'

@@ -6,6 +6,7 @@ import { Files } from './files.ts'
 import { Lease, type LeaseGrant, type LeaseOptions } from './lease.ts'
 import type { List } from './list.ts'
 import { Log } from './log.ts'
+import { Memories } from './memory.ts'
 import type { At } from './paths.ts'
 import { type LineageOptions, lineage, type QueryOptions, query, querySchema, Views } from './query.ts'
 import { jsonBody, type ReadOptions, type Scope, type WriteOptions } from './scope.ts'
@@ -57,6 +58,7 @@ export class Session {
   readonly log: Log
   readonly state: State
   readonly files: Files
+  readonly memory: Memories
   readonly commits: Commits
   readonly snapshots: Snapshots
   readonly tables: Tables
@@ -69,6 +71,7 @@ export class Session {
     this.log = new Log(scope)
     this.state = new State(scope)
     this.files = new Files(scope)
+    this.memory = new Memories(scope)
     this.commits = new Commits(scope)
     this.snapshots = new Snapshots(scope)
     this.tables = new Tables(scope)

@@ -19,6 +19,7 @@ export class Transaction {
   readonly state = new StateOps(this.ops)
   readonly files = new FileOps(this.ops)
   readonly tables = new TableOps(this.ops)
+  readonly memory = new MemoryOps(this.ops)
 
   /** Any operation, as the API spells it. */
   add(op: Op): void {
@@ -168,6 +169,28 @@ export class FileOps {
 
   delete(path: FileTarget, options: KeyedOptions = {}): void {
     this.#ops.push({ op: 'file.delete', ...target(path), ...options })
+  }
+}
+
+/** `tx.memory`; an id that is not given is in the commit's results. */
+export class MemoryOps {
+  readonly #ops: PendingOp[]
+
+  constructor(ops: PendingOp[]) {
+    this.#ops = ops
+  }
+
+  add(text: string, fields: Omit<OpFields<'memory.add'>, 'text'> = {}): void {
+    this.#ops.push({ op: 'memory.add', text, ...fields })
+  }
+
+  /** What is not named stays; `meta` is merged (RFC 7396). */
+  update(id: string, changes: Omit<OpFields<'memory.update'>, 'id'>): void {
+    this.#ops.push({ op: 'memory.update', id, ...changes })
+  }
+
+  forget(id: string, options: KeyedOptions = {}): void {
+    this.#ops.push({ op: 'memory.forget', id, ...options })
   }
 }
 

@@ -3,6 +3,14 @@
 
 import type { z } from 'zod'
 import type { Json } from '../protocol/canonical.ts'
+import type {
+  memoryBody,
+  memoryPatch,
+  memorySettings,
+  memoryShown,
+  memoryState,
+  recallShown,
+} from '../protocol/memory.ts'
 import type { OperationInput } from '../protocol/ops.ts'
 import type {
   commitListed,
@@ -166,3 +174,14 @@ export interface Prefix {
 }
 
 export type LeaseInfo = z.output<typeof leaseShown>
+
+export type Memory = z.output<typeof memoryShown>
+/** `meta` may be any plain object; `vector` numbers, `expires_at` RFC 3339. */
+export type MemoryFields = WithMeta<z.input<typeof memoryBody>>
+/** What is not named stays. */
+export type MemoryPatch = WithMeta<z.input<typeof memoryPatch>>
+type WithMeta<T> = Omit<T, 'meta'> & { meta?: Record<string, unknown> | undefined }
+
+export type RecallAnswer = z.output<typeof recallShown>
+export type MemorySettings = z.input<typeof memorySettings>
+export type MemoryState = z.output<typeof memoryState>

@@ -2,6 +2,7 @@
 
 import { FilesReader } from './files.ts'
 import { LogReader } from './log.ts'
+import { MemoryReader } from './memory.ts'
 import type { At } from './paths.ts'
 import { type LineageOptions, lineage, type QueryOptions, query } from './query.ts'
 import type { Scope } from './scope.ts'
@@ -16,6 +17,7 @@ export class View {
   readonly state: StateReader
   readonly files: FilesReader
   readonly tables: TablesReader
+  readonly memory: MemoryReader
   readonly #scope: Scope
 
   constructor(scope: Scope, at: At) {
@@ -25,6 +27,7 @@ export class View {
     this.state = new StateReader(then)
     this.files = new FilesReader(then)
     this.tables = new TablesReader(then)
+    this.memory = new MemoryReader(then)
     this.#scope = then
   }
 

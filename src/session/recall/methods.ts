@@ -60,7 +60,10 @@ export abstract class MemoryMethods extends TableMethods implements MemoryRpc {
   protected async indexed<T>(act: (world: World) => Outcome<T> | Promise<Outcome<T>>): Promise<Outcome<T>> {
     return this.with(async (world) => {
       while (isStale(world)) {
-        this.#rebuilding ??= this.#rebuild(world)
+        // `finally` runs after the assignment, however soon the work is done.
+        this.#rebuilding ??= this.#rebuild(world).finally(() => {
+          this.#rebuilding = null
+        })
         await this.#rebuilding
         const closed = world.closed()
         if (closed) return closed
@@ -71,13 +74,8 @@ export abstract class MemoryMethods extends TableMethods implements MemoryRpc {
 
   /** In slices, between which other requests have their turn. */
   async #rebuild(world: World): Promise<void> {
-    try {
-      while (world.state === 'live' && rebuildSlice(world))
-        await new Promise((resolve) => setTimeout(resolve))
-      this.#vectors?.drop()
-    } finally {
-      this.#rebuilding = null
-    }
+    while (world.state === 'live' && rebuildSlice(world)) await new Promise((resolve) => setTimeout(resolve))
+    this.#vectors?.drop()
   }
 
   #cache(world: World): VectorCache {

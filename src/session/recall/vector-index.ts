@@ -37,6 +37,15 @@ export class VectorIndex {
     return this.#slots.size
   }
 
+  /** About what it takes in memory. */
+  get bytes(): number {
+    const perSlot = 40
+    let sum = this.#slots.size * perSlot
+    for (const { docs, scales, bytes, codes } of this.#chunks)
+      sum += docs.byteLength + scales.byteLength + bytes.byteLength + (codes?.byteLength ?? 0)
+    return sum
+  }
+
   /** Sets a document's vector, as `quantised` wrote it. */
   set(doc: number, stored: Uint8Array): void {
     const known = this.#slots.get(doc)
