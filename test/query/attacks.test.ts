@@ -64,7 +64,13 @@ const attacks = [
   'SELECT \u0000',
 ]
 
+const big = 'SELECT 1 UNION ALL SELECT n + 1 FROM'
 const heavy = [
+  `WITH c(n) AS (${big} c LIMIT 90000) SELECT count(*) FROM c a, c "1 CONSTANT ROW", c "q USING INTEGER PRIMARY KEY (rowid=?)"`,
+  `WITH c(n) AS (${big} c LIMIT 90000) SELECT count(*) FROM c AS '1 CONSTANT ROW', c b`,
+  `WITH x(n) AS (${big} x LIMIT 90000) SELECT count(*) FROM x, x b, (WITH x AS MATERIALIZED (SELECT 1) SELECT * FROM x) c`,
+  `WITH x(n) AS (${big} x LIMIT 90000) SELECT count(*) FROM (WITH x AS MATERIALIZED (SELECT 1) SELECT * FROM x) c, x, x b`,
+  `WITH b(n) AS (${big} b LIMIT 90000), c(n) AS (SELECT 1 UNION ALL SELECT c.rowid FROM b AS c, c AS d LIMIT 90000) SELECT count(*) FROM c`,
   'WITH c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 100000) SELECT count(*) FROM c a, c b WHERE a.n < b.n',
   `WITH v(x) AS (VALUES ${Array.from({ length: 100 }, (_, i) => `(${i})`).join(',')}) SELECT count(*) FROM v a, v b, v c, v d, v e, v f`,
   `SELECT count(*) FROM ${Array.from({ length: 9 }, (_, i) => `json_each('[${Array.from({ length: 50 }, (_x, j) => j).join(',')}]') j${i}`).join(', ')}`,

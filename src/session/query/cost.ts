@@ -11,15 +11,22 @@ export interface PlanRow {
   detail: string
 }
 
-/** The most steps a plan can take. `sizes` has the rows of tables by alias; `element` how many elements a JSON value may have. */
+/**
+ * The most steps a plan can take.
+ *
+ * @param sizes rows of tables, by alias
+ * @param elements how many a JSON value may have
+ * @param hasIn whether the statement holds an IN: then a look-up by key may stand for many
+ */
 export function worstCase(
   plan: readonly PlanRow[],
   sizes: ReadonlyMap<string, number>,
   elements: number,
+  hasIn: boolean,
 ): number {
   const children = new Map<number, PlanRow[]>()
   for (const row of plan) children.set(row.parent, [...(children.get(row.parent) ?? []), row])
-  const reader = new PlanReader(children, new Map(sizes), elements)
+  const reader = new PlanReader(children, new Map(sizes), elements, hasIn)
   reader.rows(0, 1)
   return reader.steps
 }
@@ -29,8 +36,17 @@ class PlanReader {
   readonly #children: ReadonlyMap<number, PlanRow[]>
   readonly #sizes: Map<string, number>
   readonly #elements: number
+  readonly #hasIn: boolean
+  /** The recursive step being read, and the name of the queue it takes one row from. */
+  #queue: { node: number; name: string } | null = null
 
-  constructor(children: ReadonlyMap<number, PlanRow[]>, sizes: Map<string, number>, elements: number) {
+  constructor(
+    children: ReadonlyMap<number, PlanRow[]>,
+    sizes: Map<string, number>,
+    elements: number,
+    hasIn: boolean,
+  ) {
+    this.#hasIn = hasIn
     this.#children = children
     this.#sizes = sizes
     this.#elements = elements
@@ -44,10 +60,10 @@ class PlanReader {
     const correlated: PlanRow[] = []
     for (const child of children) {
       const { id, detail } = child
-      if (/^(SCAN|SEARCH) /.test(detail)) product *= Math.max(1, this.#loop(detail))
+      if (/^(SCAN|SEARCH) /.test(detail)) product *= Math.max(1, this.#loop(detail, node))
       else if (/^(MATERIALIZE|CO-ROUTINE) /.test(detail)) {
         const name = detail.replace(/^\S+ /, '')
-        this.#sizes.set(name, this.#named(id, times))
+        this.#grow(name, this.#named(id, times))
       } else if (detail.startsWith('CORRELATED ')) correlated.push(child)
       else if (/^(LEFT|RIGHT|LEFT-MOST SUBQUERY|UNION|INTERSECT|EXCEPT|INDEX |MERGE |COMPOUND)/.test(detail))
         sum += this.rows(id, times)
@@ -63,26 +79,40 @@ class PlanReader {
     const step = (this.#children.get(id) ?? []).find(({ detail }) => detail === 'RECURSIVE STEP')
     if (step === undefined) return this.rows(id, times)
     // The rows it has made so far are walked once each, and it makes no more than its limit.
-    const before = this.#sizes.get('RECURSIVE')
     for (const child of this.#children.get(id) ?? []) {
       if (child !== step) this.rows(child.id, times)
     }
     const queue = (this.#children.get(step.id) ?? []).find(({ detail }) => /^SCAN \S+$/.test(detail))
-    const name = queue?.detail.slice(5)
-    if (name !== undefined) this.#sizes.set(name, 1)
+    const outer = this.#queue
+    this.#queue = queue === undefined ? null : { node: step.id, name: queue.detail.slice(5) }
     this.rows(step.id, times * limits.sqlRecursion)
-    if (name !== undefined) this.#sizes.set(name, before ?? limits.sqlRecursion)
+    this.#queue = outer
     return limits.sqlRecursion
   }
 
-  #loop(detail: string): number {
+  /** Two relations may have one name, in different places: then the larger counts. */
+  #grow(name: string, rows: number): void {
+    this.#sizes.set(name, Math.max(rows, this.#sizes.get(name) ?? 0))
+  }
+
+  #loop(detail: string, node: number): number {
     const constant = /^SCAN (?:(\d+) )?CONSTANT ROWS?/.exec(detail)
     if (constant) return Number(constant[1] ?? 1)
     if (detail.includes(' VIRTUAL TABLE ')) return this.#elements
-    // One row, by its whole key.
-    if (/ USING (INTEGER PRIMARY KEY \(rowid=\?\)|PRIMARY KEY \(kind=\? AND key=\?\))/.test(detail)) return 1
+    const isPast = /^SEARCH \S+_past /.test(detail)
+    // One row, by its whole key; a key's past may have many.
+    if (
+      !this.#hasIn &&
+      !isPast &&
+      / USING (INTEGER PRIMARY KEY \(rowid=\?\)|PRIMARY KEY \(kind=\? AND key=\?\))/.test(detail)
+    )
+      return 1
     const name =
       /^(?:SCAN|SEARCH) (.+?)(?: (?:USING|LEFT-JOIN|RIGHT-JOIN|FULL-JOIN|EXISTS).*)?$/.exec(detail)?.[1] ?? ''
+    if (this.#queue?.node === node && this.#queue.name === name) {
+      this.#queue = null
+      return 1
+    }
     return this.#sizes.get(name) ?? Math.max(limits.sqlRecursion, ...this.#sizes.values())
   }
 }

@@ -190,7 +190,8 @@ function priceProblem(
     .exec<PlanRow & Record<string, SqlStorageValue>>(`EXPLAIN QUERY PLAN ${sql}`, ...params)
     .toArray()
   const sizes = new Map(used.flatMap((relation) => [...relation.sizes()]))
-  const steps = worstCase(plan, sizes, elementsAtMost(world, statement, params, plan))
+  const hasIn = /\bin\b/i.test(sql)
+  const steps = worstCase(plan, sizes, elementsAtMost(world, statement, params, plan), hasIn)
   if (steps <= limits.sqlSteps) return null
   return fail(
     'sql_error',

@@ -73,9 +73,14 @@ function writeProblem(tokens: readonly Token[]): string | null {
 const refusedFunctions =
   /^(zeroblob|randomblob|load_extension|fts5.*|rtree.*|matchinfo|offsets|optimize|sqlite_.*|last_insert_rowid|changes|total_changes)$/i
 
+const planWords = /CONSTANT ROW|VIRTUAL TABLE|PRIMARY KEY| USING /i
+
 function nameProblem(tokens: readonly Token[], i: number, token: Token): string | null {
   if (token.is === 'parameter')
     return token.text === '?' ? null : `a parameter is written ?, not ${token.text}`
+  // A relation of such a name would be mistaken for something smaller where the plan is read (cost.ts).
+  if (token.is !== 'word' && planWords.test(token.text))
+    return 'this text cannot stand in a statement; pass it as a parameter'
   if (token.is !== 'word' && token.is !== 'quoted') return null
   const { text } = token
   if (/^(sqlite_|pragma_|_cf_|lares_|dbstat|bytecode$|tables_used$)/i.test(text))
