@@ -81,7 +81,7 @@ export const limits = {
   sqlRowsDefault: 1000,
   sqlBytes: 8 * MiB,
   /** Loop steps that a query may take at worst, by the database's own plan of it. */
-  sqlSteps: 100_000_000,
+  sqlSteps: 30_000_000,
   /** Rows that a recursive query may make. */
   sqlRecursion: 100_000,
   /** Nodes of a lineage answer, and how far it reaches. */

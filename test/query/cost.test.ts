@@ -9,8 +9,7 @@ const cost = (plan: [id: number, parent: number, detail: string][], hasIn = fals
   worstCase(
     plan.map(([id, parent, detail]) => ({ id, parent, detail })),
     sizes,
-    10,
-    hasIn,
+    { elements: 10, recursion: 100, hasIn },
   )
 
 describe('the worst case of a plan', () => {

@@ -10,6 +10,8 @@ export interface Composed {
   /** `name AS (…), …`, to stand after WITH; never empty. */
   relations: string
   used: readonly Relation[]
+  /** The most rows that a recursive query may make, views included. */
+  recursion: number
 }
 
 export function compose(at: Standpoint, statement: Statement): Composed | { problem: string } {
@@ -18,6 +20,7 @@ export function compose(at: Standpoint, statement: Statement): Composed | { prob
   const own = new Map(builtIn(at).map((relation) => [relation.name, relation]))
   const used: Relation[] = []
   const parts: string[] = []
+  let { recursion } = statement
   const seen = new Set<string>()
   const wanted = namesIn(statement.tokens)
   for (let name = wanted.shift(); name !== undefined; name = wanted.shift()) {
@@ -33,6 +36,7 @@ export function compose(at: Standpoint, statement: Statement): Composed | { prob
       const read = readStatement(view.sql)
       if ('problem' in read) return { problem: `the view ${view.name}: ${read.problem}` }
       if (read.params > 0) return { problem: `the view ${view.name} has parameters` }
+      recursion = Math.max(recursion, read.recursion)
       wanted.push(...namesIn(read.tokens))
       parts.push(`${quoteName(view.name)} AS NOT MATERIALIZED (${read.sql}\n)`)
     }
@@ -42,7 +46,7 @@ export function compose(at: Standpoint, statement: Statement): Composed | { prob
     parts.push(`${quoteName(name)} AS (SELECT * FROM "lares: there is nothing of this name")`)
   }
   parts.push('lares_one AS (SELECT 1)')
-  return { relations: parts.join(',\n'), used }
+  return { relations: parts.join(',\n'), used, recursion }
 }
 
 function namesIn(tokens: readonly Token[]): string[] {

@@ -3,30 +3,34 @@
 //
 // The bound is the worst case: every loop as long as the relation it walks, whatever the conditions let through.
 
-import { limits } from '../../protocol/limits.ts'
-
 export interface PlanRow {
   id: number
   parent: number
   detail: string
 }
 
+export interface Bounds {
+  /** How many elements a JSON value may have. */
+  elements: number
+  /** How many rows a recursive query may make. */
+  recursion: number
+  /** Whether the statement holds an IN: then a look-up by key may stand for many. */
+  hasIn: boolean
+}
+
 /**
  * The most steps a plan can take.
  *
  * @param sizes rows of tables, by alias
- * @param elements how many a JSON value may have
- * @param hasIn whether the statement holds an IN: then a look-up by key may stand for many
  */
 export function worstCase(
   plan: readonly PlanRow[],
   sizes: ReadonlyMap<string, number>,
-  elements: number,
-  hasIn: boolean,
+  bounds: Bounds,
 ): number {
   const children = new Map<number, PlanRow[]>()
   for (const row of plan) children.set(row.parent, [...(children.get(row.parent) ?? []), row])
-  const reader = new PlanReader(children, new Map(sizes), elements, hasIn)
+  const reader = new PlanReader(children, new Map(sizes), bounds)
   reader.rows(0, 1)
   return reader.steps
 }
@@ -35,21 +39,14 @@ class PlanReader {
   steps = 0
   readonly #children: ReadonlyMap<number, PlanRow[]>
   readonly #sizes: Map<string, number>
-  readonly #elements: number
-  readonly #hasIn: boolean
+  readonly #bounds: Bounds
   /** The recursive step being read, and the name of the queue it takes one row from. */
   #queue: { node: number; name: string } | null = null
 
-  constructor(
-    children: ReadonlyMap<number, PlanRow[]>,
-    sizes: Map<string, number>,
-    elements: number,
-    hasIn: boolean,
-  ) {
-    this.#hasIn = hasIn
+  constructor(children: ReadonlyMap<number, PlanRow[]>, sizes: Map<string, number>, bounds: Bounds) {
     this.#children = children
     this.#sizes = sizes
-    this.#elements = elements
+    this.#bounds = bounds
   }
 
   /** Counts what is below a node that runs `times` times; answers how many rows one run of it gives. */
@@ -85,9 +82,9 @@ class PlanReader {
     const queue = (this.#children.get(step.id) ?? []).find(({ detail }) => /^SCAN \S+$/.test(detail))
     const outer = this.#queue
     this.#queue = queue === undefined ? null : { node: step.id, name: queue.detail.slice(5) }
-    this.rows(step.id, times * limits.sqlRecursion)
+    this.rows(step.id, times * this.#bounds.recursion)
     this.#queue = outer
-    return limits.sqlRecursion
+    return this.#bounds.recursion
   }
 
   /** Two relations may have one name, in different places: then the larger counts. */
@@ -98,11 +95,11 @@ class PlanReader {
   #loop(detail: string, node: number): number {
     const constant = /^SCAN (?:(\d+) )?CONSTANT ROWS?/.exec(detail)
     if (constant) return Number(constant[1] ?? 1)
-    if (detail.includes(' VIRTUAL TABLE ')) return this.#elements
+    if (detail.includes(' VIRTUAL TABLE ')) return this.#bounds.elements
     const isPast = /^SEARCH \S+_past /.test(detail)
     // One row, by its whole key; a key's past may have many.
     if (
-      !this.#hasIn &&
+      !this.#bounds.hasIn &&
       !isPast &&
       / USING (INTEGER PRIMARY KEY \(rowid=\?\)|PRIMARY KEY \(kind=\? AND key=\?\))/.test(detail)
     )
@@ -113,6 +110,6 @@ class PlanReader {
       this.#queue = null
       return 1
     }
-    return this.#sizes.get(name) ?? Math.max(limits.sqlRecursion, ...this.#sizes.values())
+    return this.#sizes.get(name) ?? Math.max(this.#bounds.recursion, 1000, ...this.#sizes.values())
   }
 }

@@ -181,7 +181,7 @@ function answer(
 
 function priceProblem(
   world: World,
-  { used }: Composed,
+  { used, recursion }: Composed,
   statement: Statement,
   sql: string,
   params: SqlStorageValue[],
@@ -191,7 +191,11 @@ function priceProblem(
     .toArray()
   const sizes = new Map(used.flatMap((relation) => [...relation.sizes()]))
   const hasIn = /\bin\b/i.test(sql)
-  const steps = worstCase(plan, sizes, elementsAtMost(world, statement, params, plan), hasIn)
+  const steps = worstCase(plan, sizes, {
+    elements: elementsAtMost(world, statement, params, plan),
+    recursion,
+    hasIn,
+  })
   if (steps <= limits.sqlSteps) return null
   return fail(
     'sql_error',

@@ -12,6 +12,8 @@ export interface Statement {
   tokens: readonly Token[]
   /** How many `?` there are. */
   params: number
+  /** The most rows that a recursive query in it may make; 0 when there is none. */
+  recursion: number
 }
 
 /** Checks a statement; answers why it is refused otherwise. */
@@ -33,9 +35,9 @@ export function readStatement(text: string): Statement | { problem: string } {
     if (wrong !== null) return { problem: wrong }
   }
   const recursion = recursionProblem(tokens)
-  if (recursion !== null) return { problem: recursion }
+  if (typeof recursion === 'string') return { problem: recursion }
   const params = tokens.filter(({ is }) => is === 'parameter').length
-  return { sql: text.slice(0, tokens.at(-1)?.end ?? 0), tokens, params }
+  return { sql: text.slice(0, tokens.at(-1)?.end ?? 0), tokens, params, recursion }
 }
 
 function withoutEnd(tokens: readonly Token[]): Token[] {
@@ -101,8 +103,11 @@ function formatProblem(format: Token | undefined): string | null {
 /**
  * A recursive query ends only by what it computes, so it must say itself how many rows it makes at most. The database cannot
  * be told to stop one that does not.
+ *
+ * @returns the most rows that one may make, or what is wrong
  */
-function recursionProblem(tokens: readonly Token[]): string | null {
+function recursionProblem(tokens: readonly Token[]): string | number {
+  let most = 0
   for (const [i, token] of tokens.entries()) {
     const body = bodyOf(tokens, i)
     if (body === null) continue
@@ -111,10 +116,12 @@ function recursionProblem(tokens: readonly Token[]): string | null {
       (one) =>
         (one.is === 'word' || one.is === 'quoted' || one.is === 'string') && one.text.toLowerCase() === name,
     )
-    if (calls && !isLimited(body))
+    if (!calls) continue
+    if (!isLimited(body))
       return `the recursive query ${token.text} needs a LIMIT of at most ${limits.sqlRecursion}, as a number, at its end`
+    most = Math.max(most, Number(body.at(-1)?.text))
   }
-  return null
+  return most
 }
 
 /** The tokens between the brackets of `name [(columns)] AS [[NOT] MATERIALIZED] ( … )`, where a query is named at `i`. */
