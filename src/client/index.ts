@@ -1,5 +1,6 @@
 // What `import { … } from 'lares'` gives.
 
+export type { Archive, ExportOptions, ImportOptions } from './archive.ts'
 export type { FileSource } from './bytes.ts'
 export type { CommitOptions, Commits, CommitsOptions, Compose } from './commits.ts'
 export { type ErrorCode, type ErrorFamily, LaresError, NetworkError } from './errors.ts'

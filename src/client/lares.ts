@@ -1,5 +1,6 @@
 // The client: where the edge is and who is asking.
 
+import { type Archive, type ImportOptions, importArchive } from './archive.ts'
 import { List, type PageOptions } from './list.ts'
 import type { Query } from './paths.ts'
 import type { RetryOptions } from './retry.ts'
@@ -53,6 +54,18 @@ export class Lares {
    */
   session(id: string): Session {
     return new Session(new Scope({ transport: this.#transport, session: id }))
+  }
+
+  /**
+   * Makes a session of an archive.
+   *
+   * @throws {LaresError} `exists`; `invalid` or `digest_mismatch`, with the member in which something is wrong as `pointer`
+   * @example const copy = await lares.import(await session.export({ journal: true }), { session: 'agent-1-copy' })
+   */
+  async import(archive: Archive, options: ImportOptions): Promise<Session> {
+    const session = this.session(options.session)
+    await importArchive(this.#transport, archive, options)
+    return session
   }
 }
 

@@ -1,5 +1,6 @@
 // One agent's world: what a program holds to work with it. Making a handle sends nothing.
 
+import { type ExportOptions, exportArchive } from './archive.ts'
 import { type CommitOptions, Commits, type Compose, commit } from './commits.ts'
 import { LaresError } from './errors.ts'
 import { Files } from './files.ts'
@@ -102,6 +103,25 @@ export class Session {
   /** What made a thing, or what came of it. */
   lineage(of: string, options: LineageOptions = {}): Promise<LineageShown> {
     return lineage(this.#scope, of, options)
+  }
+
+  /**
+   * The whole world as one tar, as it arrives. Read it to its end or `cancel()` it.
+   *
+   * @throws {LaresError} `no_such_version`
+   * @example await writeFile('agent-1.tar', await session.export({ journal: true }))
+   */
+  export(options: ExportOptions = {}): Promise<ReadableStream<Uint8Array>> {
+    return exportArchive(this.#scope, options)
+  }
+
+  /**
+   * Brings a session back whose storage was lost, as it was at a snapshot. Takes the scope `admin`.
+   *
+   * @throws {LaresError} `exists` when nothing was lost; `not_found` when the catalog knows of no such snapshot
+   */
+  restore(snapshot: string, options: WriteOptions = {}): Promise<SessionShown> {
+    return this.#scope.send('POST', '/restore', { snapshot }, options)
   }
 
   /** Makes the session if it is not there; one that is there stays as it is. `created` tells which. */

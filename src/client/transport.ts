@@ -21,7 +21,8 @@ export interface Call<T> {
   path: string
   query?: Query
   headers?: Record<string, string | undefined>
-  body?: string | Uint8Array<ArrayBuffer> | Blob | undefined
+  /** A stream can be sent once: such a call is to have one try. */
+  body?: string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | undefined
   signal?: AbortSignal | undefined
   /** Milliseconds that the edge may take beyond the usual: it was asked to wait. */
   patience_ms?: number
@@ -76,7 +77,10 @@ export class Transport {
     try {
       // A HEAD or GET with a body is a TypeError; undefined is not a body.
       const init = { method: call.method, headers, signal: clock.signal }
-      const response = await this.#fetch(url, call.body === undefined ? init : { ...init, body: call.body })
+      const response = await this.#fetch(
+        url,
+        call.body === undefined ? init : { ...init, body: call.body, ...duplexOf(call.body) },
+      )
       if (!response.ok && response.status !== 304) throw await errorFrom(response)
       return await call.read(response)
     } catch (error) {
@@ -94,6 +98,11 @@ export class Transport {
     }
     return headers
   }
+}
+
+/** What the standard asks for with a stream, and no type knows yet. */
+function duplexOf(body: unknown): object {
+  return body instanceof ReadableStream ? { duplex: 'half' } : {}
 }
 
 interface Clock {
