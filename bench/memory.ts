@@ -163,7 +163,10 @@ async function byText(on: Connections, rounds: number, of: readonly Call[]): Pro
 
 async function past(on: Connections, session: string, vector: readonly number[]): Promise<number[]> {
   const { version } = JSON.parse((await on.ask({ method: 'GET', path: session })).text)
-  return on.latencies(2, () => calls(session, [{ vector, query: 'w1 w2', at: version - 1 }])[0] ?? never())
+  return on.latencies(
+    2,
+    () => calls(session, [{ vector, query: `${word(1)} ${word(2)}`, at: version - 1 }])[0] ?? never(),
+  )
 }
 
 async function rows(on: Connections, session: string): Promise<Figure[]> {
@@ -194,9 +197,14 @@ function info(what: string, times: readonly number[]): Figure {
   }
 }
 
-/** Words of a language of 20,000, a few of them frequent. */
+/** Words of a language of 20,000, a few of them frequent; of one length, so that none begins another. */
 function words(chance: () => number, count: number): string {
-  return Array.from({ length: count }, () => `w${Math.floor(chance() ** 3 * 20_000).toString(36)}`).join(' ')
+  return Array.from({ length: count }, () => word(Math.floor(chance() ** 3 * 20_000))).join(' ')
+}
+
+function word(rank: number): string {
+  const syllable = (n: number) => `${'bdfgklmnprstvz'[n % 14]}${'aeiou'[Math.floor(n / 14) % 5]}`
+  return syllable(rank % 70) + syllable(Math.floor(rank / 70) % 70) + syllable(Math.floor(rank / 4900))
 }
 
 function unit(of: (i: number) => number): Float32Array {

@@ -6,6 +6,7 @@ const chunk = 4096
 const coarseFrom = 8192
 /** How many the coarse pass leaves at least. */
 const coarseKeeps = 2048
+const chunksAtOnce = 3
 
 interface Chunk {
   docs: Float64Array
@@ -87,12 +88,7 @@ export class VectorIndex {
     const count = slots?.length ?? this.#used
     if (count === 0) return []
     const looked = count > coarseFrom ? this.#coarse(query, Math.max(coarseKeeps, 20 * k), slots) : slots
-    const near = this.#fine(query, looked)
-    near.sort((one, other) => other.score - one.score || one.doc - other.doc)
-    const bar = near[Math.min(k, near.length) - 1]
-    if (bar === undefined) return []
-    const least = bar.score - bar.error
-    return near.filter(({ score, error }, place) => place < k || score + error >= least)
+    return this.#near(query, k, looked)
   }
 
   #slotsOf(among: Float64Array | null): Int32Array | null {
@@ -106,51 +102,76 @@ export class VectorIndex {
     return slots.subarray(0, n)
   }
 
-  /** The best few by two bits a number. */
+  /** The best few by two bits a number, where those are known already. */
   #coarse(query: Float32Array, keep: number, slots: Int32Array | null): Int32Array {
     const coder = this.#prepare()
     const table = coder.table(query)
     const scores = new Float32Array(slots?.length ?? this.#used)
-    const { groups } = coder
     if (slots === null) {
-      for (const [i, { codes }] of this.#chunks.entries()) {
+      for (const [i, at] of this.#chunks.entries()) {
         const first = i * chunk
         const rows = Math.min(chunk, this.#used - first)
-        if (codes !== null && rows > 0) coder.score(table, codes, 0, rows, scores, first)
+        if (at.codes !== null) coder.score(table, at.codes, 0, rows, scores, first)
+        else for (let row = 0; row < rows; row++) scores[first + row] = this.#product(query, at, row)
       }
     } else {
       for (let n = 0; n < slots.length; n++) {
         const slot = slots[n] ?? 0
-        const codes = this.#chunkOf(slot).codes
-        if (codes !== null) coder.score(table, codes, (slot % chunk) * groups, 1, scores, n)
+        const at = this.#chunkOf(slot)
+        const row = slot % chunk
+        if (at.codes !== null) coder.score(table, at.codes, row * coder.groups, 1, scores, n)
+        else scores[n] = this.#product(query, at, row)
       }
     }
     const best = largest(scores, keep)
     return slots === null ? best : best.map((n) => slots[n] ?? 0)
   }
 
-  #fine(query: Float32Array, slots: Int32Array | null): Near[] {
-    const { dims } = this
+  /** The nearest by a byte a number, and all that are no farther than their error from them. */
+  #near(query: Float32Array, k: number, slots: Int32Array | null): Near[] {
     const count = slots?.length ?? this.#used
-    const near = new Array<Near>(count)
-    // Each number is off by half a step at most, and the query has length 1.
-    const spread = Math.sqrt(dims) / 2
+    const scores = new Float32Array(count)
     for (let n = 0; n < count; n++) {
       const slot = slots === null ? n : (slots[n] ?? 0)
-      const { bytes, scales, docs } = this.#chunkOf(slot)
-      const row = slot % chunk
-      let sum = 0
-      for (let i = 0, o = row * dims; i < dims; i++, o++) sum += (bytes[o] ?? 0) * (query[i] ?? 0)
-      const scale = scales[row] ?? 0
-      near[n] = { doc: docs[row] ?? 0, score: sum * scale, error: scale * spread }
+      scores[n] = this.#product(query, this.#chunkOf(slot), slot % chunk)
     }
-    return near
+    const show = (n: number): Near => {
+      const slot = slots === null ? n : (slots[n] ?? 0)
+      const { docs, scales } = this.#chunkOf(slot)
+      // Each number is off by half a step at most, and the query has length 1.
+      const error = ((scales[slot % chunk] ?? 0) * Math.sqrt(this.dims)) / 2
+      return { doc: docs[slot % chunk] ?? 0, score: scores[n] ?? 0, error }
+    }
+    const inOrder = (near: Near[]) =>
+      near.sort((one, other) => other.score - one.score || one.doc - other.doc)
+    const best = inOrder([...largest(scores, k)].map(show))
+    const bar = best[Math.min(k, best.length) - 1]
+    if (bar === undefined) return []
+    const near: Near[] = []
+    // No scale is larger than that of a vector with all its length in one number.
+    const reach = bar.score - bar.error - Math.sqrt(this.dims) / 254
+    for (let n = 0; n < count; n++) {
+      if ((scores[n] ?? 0) < reach) continue
+      const one = show(n)
+      if (one.score + one.error >= bar.score - bar.error) near.push(one)
+    }
+    return inOrder(near)
   }
 
+  #product(query: Float32Array, { bytes, scales }: Chunk, row: number): number {
+    const { dims } = this
+    let sum = 0
+    for (let i = 0, o = row * dims; i < dims; i++, o++) sum += (bytes[o] ?? 0) * (query[i] ?? 0)
+    return sum * (scales[row] ?? 0)
+  }
+
+  /** Codes of a few more, so that the first questions after a start share the work. */
   #prepare(): Coder {
     this.#coder ??= new Coder(this.dims, this.#sample())
+    let left = chunksAtOnce
     for (const [i, at] of this.#chunks.entries()) {
       if (at.codes !== null) continue
+      if (left-- === 0) break
       at.codes = new Uint8Array(chunk * this.#coder.groups)
       this.#coder.encode(at, 0, Math.min(chunk, this.#used - i * chunk))
     }
@@ -175,7 +196,7 @@ export class VectorIndex {
         docs: new Float64Array(chunk),
         scales: new Float32Array(chunk),
         bytes: new Int8Array(chunk * this.dims),
-        codes: this.#coder === null ? null : new Uint8Array(chunk * this.#coder.groups),
+        codes: null,
       }
       this.#chunks[index] = at
     }
@@ -189,6 +210,8 @@ class Coder {
   readonly #dims: number
   readonly #mean: Float32Array
   readonly #deviation: Float32Array
+  /** Between the first and the second of the four, the second and the third, the third and the fourth. */
+  readonly #steps: readonly [Float32Array, Float32Array, Float32Array]
 
   constructor(dims: number, sample: Iterable<Float32Array>) {
     this.#dims = dims
@@ -208,13 +231,14 @@ class Coder {
     this.#deviation = Float32Array.from(squares, (total, i) =>
       Math.sqrt(Math.max(1e-12, total / n - (this.#mean[i] ?? 0) ** 2)),
     )
+    const step = (by: number) => this.#mean.map((mean, i) => mean + by * (this.#deviation[i] ?? 0))
+    this.#steps = [step(-0.9816), step(0), step(0.9816)]
   }
 
   encode({ bytes, scales, codes }: Chunk, first: number, rows: number): void {
     if (codes === null) return
     const dims = this.#dims
-    const mean = this.#mean
-    const deviation = this.#deviation
+    const [low, middle, high] = this.#steps
     for (let row = first; row < first + rows; row++) {
       const scale = scales[row] ?? 0
       let o = row * dims
@@ -222,9 +246,9 @@ class Coder {
       for (let i = 0; i < dims; c++) {
         let code = 0
         for (let shift = 0; shift < 8 && i < dims; shift += 2, i++, o++) {
-          const off = (bytes[o] ?? 0) * scale - (mean[i] ?? 0)
-          const step = (deviation[i] ?? 0) * 0.9816
-          code |= (off < -step ? 0 : off < 0 ? 1 : off < step ? 2 : 3) << shift
+          const x = (bytes[o] ?? 0) * scale
+          // Sums of comparisons: of a choice between four, a processor guesses most wrong.
+          code |= (+(x >= (low[i] ?? 0)) + +(x >= (middle[i] ?? 0)) + +(x >= (high[i] ?? 0))) << shift
         }
         codes[c] = code
       }
