@@ -96,6 +96,7 @@ async function serve(
         LARES_ROOT_KEY: secrets.rootKey,
         LARES_SIGNING_SECRET: secrets.signingSecret,
         LARES_DIGEST_SECRET: secrets.digestSecret,
+        ...embeddings(),
         ...options.bindings,
       },
       onRestart: noteRuntimes,
@@ -173,4 +174,13 @@ function openFolder(data: string | undefined): Folder {
     throw new LocalError(`${path} cannot be made: ${error instanceof Error ? error.message : error}`)
   }
   return { path, close() {} }
+}
+
+/** A server that makes vectors, if the environment names one. */
+function embeddings(): Record<string, string> {
+  const named = ['LARES_EMBEDDINGS_URL', 'LARES_EMBEDDINGS_KEY'].map((name) => [
+    name,
+    process.env[name] ?? '',
+  ])
+  return Object.fromEntries(named.filter(([, value]) => value !== ''))
 }

@@ -1,5 +1,6 @@
+import { env, exports } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { TestWorld } from '../support/world.ts'
+import { freshName, TestWorld } from '../support/world.ts'
 
 const ids = (items: { id: string }[]) => items.map(({ id }) => id)
 const recall = async (world: TestWorld, body: object) => (await world.ok('POST', '/recall', body)).items
@@ -151,5 +152,28 @@ describe('what is erased', () => {
     expect((await world.call('GET', '/memories/a')).body.code).toBe('gone')
     expect((await world.all('/memories'))[0]).toMatchObject({ id: 'a', erased: true })
     expect((await world.ok('GET', '/verify')).ok).toBe(true)
+  })
+})
+
+describe('an import', () => {
+  it('remembers what the archive held', async () => {
+    const world = await remembered()
+    const then = await answers(world)
+    const as = { authorization: `Bearer ${env.LARES_ROOT_KEY}` }
+    const archive = await exports.default.fetch(
+      `https://lares.test/v1/sessions/${world.name}/export?journal=true`,
+      { headers: as },
+    )
+    const name = freshName('taken')
+    const taken = await exports.default.fetch(`https://lares.test/v1/import?session=${name}`, {
+      method: 'POST',
+      headers: { ...as, 'content-type': 'application/x-tar' },
+      body: await archive.arrayBuffer(),
+    })
+    expect(taken.status).toBe(201)
+    await taken.arrayBuffer()
+    const copy = new TestWorld(name)
+    expect(await answers(copy)).toEqual(then)
+    expect(await copy.all('/memories')).toEqual(await world.all('/memories'))
   })
 })

@@ -2,7 +2,7 @@
 // and the same formula. It costs what there was, and works in slices, between which other requests have their turn.
 
 import { fail, type Outcome } from '../../protocol/errors.ts'
-import type { MemoryValue } from '../../protocol/memory.ts'
+import type { PackedVector } from '../../protocol/vectors.ts'
 import { rfc3339 } from '../time.ts'
 import type { World } from '../world.ts'
 import { ranker } from './bm25.ts'
@@ -12,12 +12,12 @@ import { mostWithin, type Phrase, phrasesOf, type Words, wordsAsked } from './qu
 import { memoriesAt, type Places, wantedSql } from './read.ts'
 import { type Ask, best, type Halves } from './recall.ts'
 import type { Hit } from './text.ts'
-import { exactVector } from './upkeep.ts'
+import { exactVector, partsOf } from './upkeep.ts'
 import { type AskedWord, wordsOf } from './words.ts'
 
 const perSlice = 200
 
-type Row = { key: string; text: string; wanted: number }
+type Row = { key: string; text: string; model: string | null; data: PackedVector | null; wanted: number }
 
 const listed: Places = { key: 'm.key', since: 'm.since', document: 'm.value', text: 'm.value' }
 
@@ -32,7 +32,9 @@ export async function searchPast(world: World, version: number, ask: Ask): Promi
     for (let after = ''; ; ) {
       const rows = world.sql
         .exec<Row>(
-          `SELECT m.key, json(m.value) AS text, ${notExpired('m.value', '?3')} AND ${wanted.sql} AS wanted
+          // The parts and not the whole: most of a memory's text is its vector.
+          `SELECT m.key, m.value ->> '$.text' AS text, m.value ->> '$.vector.model' AS model,
+             m.value ->> '$.vector.data' AS data, ${notExpired('m.value', '?3')} AND ${wanted.sql} AS wanted
            FROM (${memoriesAt}) AS m WHERE m.key > ?2 AND ?5 IS NOT NULL AND m.value IS NOT NULL ORDER BY m.key LIMIT ?4`,
           version,
           after,
@@ -42,10 +44,9 @@ export async function searchPast(world: World, version: number, ask: Ask): Promi
         )
         .toArray()
       for (const row of rows) {
-        const value: MemoryValue = JSON.parse(row.text)
-        words?.add(row.key, value.text, row.wanted === 1)
+        words?.add(row.key, row.text, row.wanted === 1)
         if (row.wanted === 1 && ask.near !== null) {
-          const exact = exactVector(ask.near.space, value)
+          const exact = exactVector(ask.near.space, partsOf(row))
           if (exact !== null && exact.length === ask.near.unit.length)
             near.push({ key: row.key, score: dot(ask.near.unit, exact) })
         }

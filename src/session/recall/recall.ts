@@ -2,6 +2,7 @@
 
 import { fail, type Outcome } from '../../protocol/errors.ts'
 import type { MemoryValue } from '../../protocol/memory.ts'
+import type { PackedVector } from '../../protocol/vectors.ts'
 import type { RecallQuery, RecallRead, Space } from '../memory-rpc.ts'
 import { entryAt } from '../store.ts'
 import { resolveAt } from '../time.ts'
@@ -13,7 +14,7 @@ import { dot, normalised } from './quantise.ts'
 import { type Places, wantedSql } from './read.ts'
 import { misfit, spaceOf, staticSpace } from './settings.ts'
 import { type Condition, type Hit, searchText } from './text.ts'
-import { exactVector, floatsOf } from './upkeep.ts'
+import { exactVector, floatsOf, partsOf } from './upkeep.ts'
 
 /** What each half finds, before the two are made one. */
 export interface Halves {
@@ -132,7 +133,12 @@ function searchVector(
   const index = vectors.indexOf(space)
   const among = condition === null ? null : docsWhere(world.sql, condition)
   const near = index.nearest(unit, most, among).slice(0, mostExact)
-  const rows = world.sql.exec<{ key: string; text: string; model: string | null; data: string | null }>(
+  const rows = world.sql.exec<{
+    key: string
+    text: string
+    model: string | null
+    data: PackedVector | null
+  }>(
     `SELECT d.key, ${space.provider === 'static' ? "e.value ->> '$.text'" : "''"} AS text,
        e.value ->> '$.vector.model' AS model, e.value ->> '$.vector.data' AS data
      FROM json_each(?) AS j JOIN memory_docs AS d ON d.doc = j.value
@@ -140,12 +146,9 @@ function searchVector(
     JSON.stringify(near.map(({ doc }) => doc)),
   )
   const hits: Hit[] = []
-  for (const { key, text, model, data } of rows) {
-    const value: Pick<MemoryValue, 'text' | 'vector'> =
-      // What the handler stored as a vector is one.
-      model === null || data === null ? { text } : { text, vector: { model, data: data as never } }
-    const exact = exactVector(space, value)
-    if (exact !== null) hits.push({ key, score: dot(unit, exact) })
+  for (const row of rows) {
+    const exact = exactVector(space, partsOf(row))
+    if (exact !== null) hits.push({ key: row.key, score: dot(unit, exact) })
   }
   return best(hits, most)
 }

@@ -3,6 +3,7 @@
 
 import { embedStatic } from '../../embed/static.ts'
 import { type MemoryValue, memorySettingsKey } from '../../protocol/memory.ts'
+import type { PackedVector } from '../../protocol/vectors.ts'
 import type { Space } from '../memory-rpc.ts'
 import { currentEntry, type Entry } from '../store.ts'
 import { erasedOf, eraseOperation } from '../time/erased-ref.ts'
@@ -131,6 +132,16 @@ export function exactVector(
   if (vector?.model !== space.model) return null
   const floats = floatsOf(vector.data)
   return floats.length === space.dims ? normalised(floats) : null
+}
+
+/** A memory's text and vector, as rows have them. */
+export function partsOf(row: {
+  text: string
+  model: string | null
+  data: PackedVector | null
+}): Pick<MemoryValue, 'text' | 'vector'> {
+  const { text, model, data } = row
+  return model === null || data === null ? { text } : { text, vector: { model, data } }
 }
 
 /** The same as `unpackVector`, by the platform's own decoder. */

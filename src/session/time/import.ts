@@ -16,6 +16,7 @@ import type {
   StagedPast,
 } from '../archive-rpc.ts'
 import { holdBlobs, references } from '../blobs.ts'
+import { rebuildDerived } from '../derived.ts'
 import { noLease } from '../lease.ts'
 import { show } from '../lifecycle.ts'
 import type { Caller } from '../rpc.ts'
@@ -215,6 +216,7 @@ export function stageEnd(
       if (founding.pruned > 0) world.setMeta('pruned', String(founding.pruned))
       if (founding.epoch > 0) world.setMeta('lease', JSON.stringify({ ...noLease, epoch: founding.epoch }))
       addKnown(world, founding)
+      rebuildDerived(world)
     },
   )
   const answer = { version: world.head.version, session: show(world) }
