@@ -9,6 +9,7 @@ import { forgetAnswers } from './answers.ts'
 import { Bytes } from './bytes.ts'
 import { admit, prolong } from './lease.ts'
 import { type Delivery, deliver, outboxHolds, withdraw } from './outbox.ts'
+import { EmbeddingsDue } from './recall/embeddings-due.ts'
 import type { Caller } from './rpc.ts'
 import { NewerSchema } from './schema.ts'
 import { CellsDue } from './tables/cells-due.ts'
@@ -42,6 +43,7 @@ export abstract class SessionObject extends DurableObject<Env> {
   protected readonly bytes: Bytes | null
   protected readonly forks: Forks | null
   protected readonly cells: CellsDue | null
+  protected readonly embeddings: EmbeddingsDue | null
   #alarmSet = false
   #pages: Promise<unknown> = Promise.resolve()
   #failures = 0
@@ -54,6 +56,14 @@ export abstract class SessionObject extends DurableObject<Env> {
     this.tail = this.world && new Tail(context, this.world)
     this.bytes = this.world && new Bytes(this.world, env)
     this.forks = this.world && new Forks(env, this.world)
+    this.embeddings =
+      this.world &&
+      new EmbeddingsDue(
+        this.world,
+        env,
+        () => this.indexReady(),
+        () => this.committed(),
+      )
     this.cells = this.world && new CellsDue(this.world, embedder(env), () => this.committed())
   }
 
@@ -72,6 +82,7 @@ export abstract class SessionObject extends DurableObject<Env> {
     }
     if (this.forks?.pending) await this.#takeOver(this.forks)
     this.cells?.start()
+    this.embeddings?.start()
     const unfinished = await this.#finish(world)
     let delivery: Delivery = 'done'
     if (outboxHolds(world)) {
@@ -90,6 +101,9 @@ export abstract class SessionObject extends DurableObject<Env> {
     if (delivery === 'done' && world.state === 'live') this.#tidy(world)
     await this.#rearm(delivery)
   }
+
+  /** Resolves when recall's index speaks of all there is. */
+  protected abstract indexReady(): Promise<unknown>
 
   /** Drops a world whose import was cut off. */
   async #giveUp(world: World): Promise<void> {
@@ -204,9 +218,8 @@ export abstract class SessionObject extends DurableObject<Env> {
       await this.ctx.storage.setAlarm(Date.now() + this.#pause(delivery))
       return
     }
-    const dues = [world.identity.expires_at, this.bytes?.due() ?? null, this.cells?.due() ?? null].filter(
-      (due) => due !== null,
-    )
+    const works = [this.bytes, this.cells, this.embeddings].map((work) => work?.due() ?? null)
+    const dues = [world.identity.expires_at, ...works].filter((due) => due !== null)
     // A moment later at least: an alarm set for now, from within an alarm, may not come.
     if (dues.length > 0)
       await this.ctx.storage.setAlarm(Math.max(Math.min(...dues), Date.now() + projectionDelay))

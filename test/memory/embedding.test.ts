@@ -1,8 +1,12 @@
+import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it, vi } from 'vitest'
 import { createApp } from '../../src/edge/app.ts'
 import { EmbeddingFailed, embedderOf } from '../../src/embed/provider.ts'
 import { embedStatic, staticModel } from '../../src/embed/static.ts'
+import { EmbeddingsDue } from '../../src/session/recall/embeddings-due.ts'
+import { dueMark } from '../../src/session/recall/upkeep.ts'
+import type { World } from '../../src/session/world.ts'
 import { TestWorld } from '../support/world.ts'
 
 function cosine(one: string, other: string): number {
@@ -141,6 +145,44 @@ describe('a provider', () => {
     expect((await world.ok('POST', '/recall', { vector: [1, 0, 0] })).items[0].id).toBe('a')
     await world.ok('POST', '/revert', { to: version })
     expect((await world.ok('POST', '/recall', { vector: [1, 0] })).items[0].id).toBe('a')
+  })
+
+  it('embeds behind the answer what lacks a vector, and asks again later when it fails', async () => {
+    const world = await TestWorld.create()
+    await world.commit(...['aeiou', 'xyz', 'mno'].map((text) => ({ op: 'memory.add', id: text, text })))
+    const before = await world.ok('PUT', '/memory', space)
+    const stub = env.SESSION.get(env.SESSION.idFromName(`default/${world.name}`))
+    await runInDurableObject(stub, async (session) => {
+      // What is behind the object's door, which a test may open.
+      const inner = session as unknown as { world: World; indexReady(): Promise<unknown> }
+      let committed = 0
+      const job = new EmbeddingsDue(
+        inner.world,
+        { ...env, AI: fake },
+        () => inner.indexReady(),
+        () => committed++,
+      )
+      const run = async () => {
+        const runs = committed
+        job.start()
+        for (let i = 0; committed === runs && i < 500; i++)
+          await new Promise((resolve) => setTimeout(resolve, 2))
+      }
+      expect(job.due()).not.toBeNull()
+      fake.down = true
+      inner.world.setMeta(dueMark, '0')
+      await run()
+      expect(job.due()).toBeGreaterThan(Date.now())
+      fake.down = false
+      inner.world.setMeta(dueMark, '0')
+      await run()
+      await run()
+      expect(job.due()).toBeNull()
+    })
+    expect(await world.ok('GET', '/memory')).toMatchObject({ current: 3, missing: 0 })
+    const made = await world.ok('GET', `/commits/${before.version + 1}`)
+    expect(made).toMatchObject({ actor: 'lares:embedded', cause: { embed: 'vowels' } })
+    expect((await world.ok('GET', '/memories/xyz')).text).toBe('xyz')
   })
 
   it('needs a model and a size, and is one of those there are', async () => {

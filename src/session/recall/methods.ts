@@ -56,6 +56,10 @@ export abstract class MemoryMethods extends TableMethods implements MemoryRpc {
     return this.indexed(this.committing((world) => embedMemories(world, caller, vectors)))
   }
 
+  protected override indexReady(): Promise<unknown> {
+    return this.indexed(() => ({ ok: true }))
+  }
+
   /** Acts once the index speaks of all there is. */
   protected async indexed<T>(act: (world: World) => Outcome<T> | Promise<Outcome<T>>): Promise<Outcome<T>> {
     return this.with(async (world) => {

@@ -5,7 +5,7 @@ import { hex } from '../../crypto.ts'
 import { canonical } from '../../protocol/canonical.ts'
 import type { Outcome } from '../../protocol/errors.ts'
 import type { MemoryState, MemoryValue } from '../../protocol/memory.ts'
-import { type Made, transact } from '../commit.ts'
+import { transact } from '../commit.ts'
 import type { Embedding, Unembedded } from '../memory-rpc.ts'
 import type { Caller } from '../rpc.ts'
 import { currentEntry } from '../store.ts'
@@ -44,31 +44,37 @@ export function unembedded(world: World, limit: number): Unembedded[] {
     .map(({ id, text, digest }) => ({ id, text, digest: hex(digest) }))
 }
 
+/**
+ * Gives memories their vectors, where their text is still the one that was embedded.
+ *
+ * @param own true for the session's own work, which passes a lease
+ */
 export function embedMemories(
   world: World,
   caller: Caller,
   vectors: readonly { id: string; digest: string; embedding: Embedding }[],
-): Outcome<Made & { embedded: number }> {
-  const { model } = spaceOf(world)
+  own = false,
+): Outcome<{ version: number; embedded: number }> {
+  const fitting = vectors.filter(({ id, digest, embedding }) => {
+    const entry = currentEntry(world.sql, 'memory', id)
+    // Changed or forgotten while it was being embedded: what was embedded is no longer what it says.
+    return entry?.text != null && hex(entry.digest) === digest && stillFits(world, embedding) !== null
+  })
+  if (fitting.length === 0) return { ok: true, version: world.head.version, embedded: 0 }
   return transact(
     world,
     caller,
-    { message: 're-embedded', cause: canonical({ embed: model }) },
+    { message: 're-embedded', cause: canonical({ embed: spaceOf(world).model }) },
     {
+      outsider: own,
       apply: (tx) => {
         tx.begin('memory.embed', undefined)
-        let embedded = 0
-        for (const { id, digest, embedding } of vectors) {
+        for (const { id, embedding } of fitting) {
           const entry = currentEntry(world.sql, 'memory', id)
-          // Changed or forgotten while it was being embedded: what was embedded is no longer what it says.
-          if (entry?.text == null || hex(entry.digest) !== digest) continue
-          const vector = stillFits(world, embedding)
-          if (vector === null) continue
-          const value: MemoryValue = JSON.parse(entry.text)
-          tx.put('memory', id, canonical({ ...value, vector }))
-          embedded++
+          const value: MemoryValue = JSON.parse(entry?.text ?? 'null')
+          tx.put('memory', id, canonical({ ...value, vector: embedding }))
         }
-        return { embedded }
+        return { embedded: fitting.length }
       },
     },
   )

@@ -26,7 +26,18 @@ export function watchMemory({ world, changes }: Transaction): void {
     const key = op === eraseOperation ? erasedOf(ref).key : ref.slice(prefix.length)
     space = indexMemory(world, space, key)
   }
-  if (changes.has(`state:${memorySettingsKey}`)) markStale(world)
+  if (changes.has(`state:${memorySettingsKey}`)) {
+    markStale(world)
+    markDue(world, spaceOf(world))
+  }
+}
+
+/** When to look for memories that a provider is to embed, epoch milliseconds. */
+export const dueMark = 'embeddings due'
+
+function markDue(world: World, { provider }: Space): void {
+  if (provider !== 'workers-ai' && provider !== 'openai-compatible') return
+  if (world.meta(dueMark) === null) world.setMeta(dueMark, String(Date.now()))
 }
 
 const staleMark = 'memory index'
@@ -82,19 +93,27 @@ function indexMemory(world: World, known: Space, key: string): Space {
   }
   const value: MemoryValue = JSON.parse(entry.text)
   const space = spaceWith(world, known, value.vector)
-  write(sql, space, docFor(sql, key), entry, value)
+  const vector = vectorOf(space, value)
+  if (vector === null) markDue(world, space)
+  write(sql, space, docFor(sql, key), entry, value, vector)
   return space
 }
 
 type Row = { digest: ArrayBuffer | null; model: string | null }
 
-function write(sql: SqlStorage, space: Space, doc: number, { key, digest }: Entry, value: MemoryValue): void {
+function write(
+  sql: SqlStorage,
+  space: Space,
+  doc: number,
+  { key, digest }: Entry,
+  value: MemoryValue,
+  vector: Uint8Array | null,
+): void {
   const known = sql.exec<Row>('SELECT digest, model FROM memory_docs WHERE doc = ?', doc).toArray()[0]
   const mark = digest.slice(0, 16)
   const unchanged =
     known?.digest != null && Buffer.compare(Buffer.from(known.digest), Buffer.from(mark)) === 0
   if (unchanged && known.model === space.model) return
-  const vector = vectorOf(space, value)
   const { text: words, vector: _, ...facts } = value
   sql.exec(
     `INSERT INTO memory_docs (doc, key, digest, facts, model, vector, expires) VALUES (?, ?, ?, jsonb(?), ?, ?, ?)
