@@ -17,6 +17,8 @@ export const mostWithin = 16
 
 const mostWords = 64
 const mostAsked = 24
+/** Words of one question that are looked for within others: each is a look at all the words there are. */
+const mostLooks = 3
 
 export function wordsAsked(query: string): AskedWord[] {
   return askedWords(query, mostWords)
@@ -28,10 +30,11 @@ export function wordsAsked(query: string): AskedWord[] {
  */
 export function phrasesOf(asked: readonly AskedWord[], words: Words, documents: number): Phrase[] {
   const found: { phrases: Phrase[]; rows: number }[] = []
+  let looks = 0
   for (const { word, open } of asked) {
     const rows = words.rows({ word, how: open ? 'beginning' : 'whole' })
     if (rows > 0) found.push({ phrases: phrases(word, open), rows })
-    else if (open) {
+    else if (open && looks++ < mostLooks) {
       const around = words.within(word).map((word): Phrase => ({ word, how: 'whole' }))
       if (around.length > 0) found.push({ phrases: around, rows: 1 })
     }
