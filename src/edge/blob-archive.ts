@@ -26,8 +26,8 @@ export async function storeArchive(visit: Visit): Promise<Response> {
   const type = c.req.header('content-type')
   if (type === undefined || !/^application\/x-tar\s*(;|$)/i.test(type))
     throw new Problem(fail('unsupported_media_type', 'this takes application/x-tar'))
-  const blobs = await new Archive(visit).read(c.req.raw.body ?? new Blob([]).stream())
-  const held = await stub.holdBlobs(callerOf(c, ''), blobs)
+  const { blobs, shown } = await new Archive(visit).read(c.req.raw.body ?? new Blob([]).stream())
+  const held = await stub.holdBlobs(callerOf(c, ''), blobs, shown)
   if (!held.ok) return replyFailure(c, held)
   const bytes = blobs.reduce((sum, blob) => sum + blob.size, 0)
   return replyJson(c, { stored: blobs.length, bytes }, { version: held.version })
@@ -36,6 +36,7 @@ export async function storeArchive(visit: Visit): Promise<Response> {
 class Archive {
   readonly #visit: Visit
   readonly #blobs: NewBlob[] = []
+  readonly #shown: string[] = []
   readonly #seen = new Set<string>()
   #pack = new Pack()
 
@@ -43,8 +44,8 @@ class Archive {
     this.#visit = visit
   }
 
-  /** Stores every blob of the archive that the session does not hold yet. */
-  async read(archive: ReadableStream<Uint8Array>): Promise<NewBlob[]> {
+  /** Stores every blob of the archive that the session does not hold yet; `shown` are those that it does. */
+  async read(archive: ReadableStream<Uint8Array>): Promise<{ blobs: NewBlob[]; shown: string[] }> {
     const decoder = createTarDecoder({ strict: true })
     const feeding = archive.pipeTo(decoder.writable)
     feeding.catch(() => {})
@@ -79,7 +80,7 @@ class Archive {
       throw refused(`not a tar archive: ${error.message}`)
     }
     await this.#flush()
-    return this.#blobs
+    return { blobs: this.#blobs, shown: this.#shown }
   }
 
   async #entry(sha256: string, size: number, body: ReadableStream<Uint8Array>): Promise<void> {
@@ -111,6 +112,7 @@ class Archive {
     const answer = await stub.missingBlobs(packed.blobs.map((blob) => blob.sha256))
     if (!answer.ok) throw new Problem(answer)
     const missing = new Set(answer.missing)
+    for (const { sha256 } of packed.blobs) if (!missing.has(sha256)) this.#shown.push(sha256)
     if (missing.size === 0) return
     const pack = ulid()
     const wanted = { name: packName(pack), key: packKey(who.fleet, pack), size: packed.size }

@@ -36,7 +36,7 @@ export function blobRoutes(app: Hono<EdgeEnv>): void {
     readQuery(c, [])
     requireUpload(who)
     const { digests } = await readBody(c, missingBody)
-    const answer = await stub.missingBlobs([...new Set(digests)])
+    const answer = await stub.missingBlobs([...new Set(digests)], callerOf(c, ''))
     if (!answer.ok) return replyFailure(c, answer)
     return replyJson(c, { missing: answer.missing }, { version: answer.version })
   })

@@ -1,5 +1,6 @@
 // The caller as the object needs to know it: actor, lease token, idempotency.
 
+import { fileListPrefixes } from '../auth/scopes.ts'
 import { hashes } from '../crypto.ts'
 import type { Caller } from '../session/rpc.ts'
 import type { EdgeContext } from './context.ts'
@@ -11,6 +12,8 @@ import { idempotencyKey } from './door.ts'
  */
 export function callerOf(c: EdgeContext, asked: string): Caller {
   const caller: Caller = { actor: c.get('who').actor }
+  const within = fileListPrefixes(c.get('who'))
+  if (within !== null) caller.within = within
   const lease = c.req.header('lares-lease')
   if (lease !== undefined) caller.lease = lease
   const key = idempotencyKey(c)

@@ -88,9 +88,9 @@ function mayDo(who: Principal, op: Operation): boolean {
     case 'file.put':
       return canWriteFile(who, op.path)
     case 'file.copy':
-      return mayTake(who, op) && canWriteFile(who, reach(op.to, op.path === undefined))
+      return mayCarry(who, op)
     case 'file.move':
-      return mayDrop(who, op) && canWriteFile(who, reach(op.to, op.path === undefined))
+      return mayDrop(who, op) && mayCarry(who, op)
     case 'file.delete':
       return mayDrop(who, op)
     default:
@@ -100,9 +100,12 @@ function mayDo(who: Principal, op: Operation): boolean {
 
 type Source = { path?: string | undefined; prefix?: string | undefined }
 
-function mayTake(who: Principal, source: Source): boolean {
-  const place = placeOf(source)
-  return canReadFile(who, place) || canWriteFile(who, place)
+/** Who may not read a file may not bring it to where they may. */
+function mayCarry(who: Principal, op: Source & { to: string }): boolean {
+  const from = placeOf(op)
+  const to = reach(op.to, op.path === undefined)
+  if (!canWriteFile(who, to)) return false
+  return canReadFile(who, from) || (canWriteFile(who, from) && !canReadFile(who, to))
 }
 
 function mayDrop(who: Principal, source: Source): boolean {

@@ -60,7 +60,7 @@ export function fleetRoute(
 
 function admitted(need: RouteNeed, handle: Handler): Handler {
   return async (c) => {
-    const who = await identify(c)
+    const who = await identify(c, need)
     c.set('who', who)
     // First whether the session is theirs to see: a missing scope must not tell that it is there.
     const session = c.req.param('s')
@@ -70,7 +70,7 @@ function admitted(need: RouteNeed, handle: Handler): Handler {
   }
 }
 
-async function identify(c: EdgeContext): Promise<Principal> {
+async function identify(c: EdgeContext, need: RouteNeed): Promise<Principal> {
   const credential = credentialFrom(c.req.raw)
   const fleetHeader = c.req.header('lares-fleet') ?? null
   const now = Date.now()
@@ -80,7 +80,7 @@ async function identify(c: EdgeContext): Promise<Principal> {
   if (who === null)
     throw new Problem(fail('unauthenticated', 'send a valid key or token as Authorization: Bearer'))
   // The root key names its fleet itself; a misspelt one must not become a fleet of its own.
-  if (who.root && who.fleet !== DEFAULT_FLEET && c.req.param('s') !== undefined) {
+  if (who.root && who.fleet !== DEFAULT_FLEET && need !== 'root') {
     if (!(await fleetExists(c.env, who.fleet, now))) throw new Problem(fail('not_found', 'no such fleet'))
   }
   return who

@@ -57,6 +57,10 @@ export async function releaseObjects(
   }
 }
 
+export function holdersOf(env: Ledgers, fleet: string, name: string): Promise<string[]> {
+  return ledgerAt(env, fleet, ledgerOf(name)).holders(name)
+}
+
 /** Deletes an object at once if nobody holds it any more; answers whether it did. */
 export async function eraseObject(
   env: Ledgers & { BLOBS: R2Bucket },

@@ -90,6 +90,15 @@ export class Ledger extends DurableObject<Env> {
     )
   }
 
+  /** Who holds an object. */
+  async holders(name: string): Promise<string[]> {
+    this.#open()
+    return this.#sql
+      .exec<{ holder: string }>('SELECT holder FROM holders WHERE name = ?', name)
+      .toArray()
+      .map(({ holder }) => holder)
+  }
+
   /** Ends holds by their holder's own word. */
   async release(holder: string, names: readonly string[]): Promise<void> {
     this.#open()

@@ -18,6 +18,9 @@ export const limits = {
   commitBytes: 24 * MiB,
   /** Operations of one commit. */
   ops: 1000,
+  /** Entries and inputs that one commit may touch, and characters of their names: a folder copied into itself again and again. */
+  changes: 120_000,
+  changeChars: 24 * MiB,
   /** Bytes of a file that is held in memory whole; a larger one streams. */
   smallFileBytes: 16 * MiB,
   /** Bytes of a file sent in one request, if the way there lets as much pass; a larger one comes in parts. */

@@ -20,18 +20,40 @@ export function earlierAnswer<T>(world: World, asked: Idempotency | undefined): 
   if (!row) return null
   if (Buffer.compare(Buffer.from(row.request), Buffer.from(asked.request)) !== 0) return mismatch()
   // What `keepAnswer` stored under this key for this very request.
-  return { ok: true, ...(JSON.parse(row.answer) as T) }
+  return { ok: true, ...(JSON.parse(row.answer + rest(world, asked.key, row.answer.length)) as T) }
+}
+
+/** Characters of an answer in one row: three bytes each still fit. */
+const answerChars = 500_000
+
+/** What did not fit in the answer's first row. */
+function rest({ sql }: World, key: string, first: number): string {
+  if (first < answerChars) return ''
+  return sql
+    .exec<{ answer: string }>('SELECT answer FROM more_answers WHERE key = ? ORDER BY part', key)
+    .toArray()
+    .map(({ answer }) => answer)
+    .join('')
 }
 
 export function keepAnswer(world: World, asked: Idempotency | undefined, answer: object, now: number): void {
   if (asked === undefined) return
+  const text = JSON.stringify(answer)
   world.sql.exec(
     'INSERT INTO answers (key, request, at, answer) VALUES (?, ?, ?, ?)',
     asked.key,
     asked.request,
     now,
-    JSON.stringify(answer),
+    text.slice(0, answerChars),
   )
+  for (let at = answerChars; at < text.length; at += answerChars) {
+    world.sql.exec(
+      'INSERT INTO more_answers (key, part, answer) VALUES (?, ?, ?)',
+      asked.key,
+      at / answerChars,
+      text.slice(at, at + answerChars),
+    )
+  }
 }
 
 /** Does something once a key: what it answers is kept in the same transaction as what it writes. */
@@ -60,12 +82,15 @@ export function once<T extends object>(
 
 /** Removes answers nobody will ask for again, a bounded number at a time. */
 export function forgetAnswers(world: World, now: number, most = 1000): boolean {
-  const old = world.sql.exec(
-    'DELETE FROM answers WHERE key IN (SELECT key FROM answers WHERE at < ? LIMIT ?)',
-    now - answerLifeMs,
-    most,
-  )
-  return old.rowsWritten >= most
+  return world.storage.transactionSync(() => {
+    const old = world.sql.exec(
+      'DELETE FROM answers WHERE key IN (SELECT key FROM answers WHERE at < ? LIMIT ?)',
+      now - answerLifeMs,
+      most,
+    )
+    world.sql.exec('DELETE FROM more_answers WHERE key NOT IN (SELECT key FROM answers)')
+    return old.rowsWritten >= most
+  })
 }
 
 function mismatch(): Failure {

@@ -79,12 +79,19 @@ export interface TreeQuery {
 export interface BlobRpc {
   /** Files with the places of their bytes, page by page in the order of their paths. */
   listTree(query: TreeQuery): Promise<Outcome<{ version: number; files: TreeFile[]; next: string | null }>>
-  holdBlobs(caller: Caller, blobs: NewBlob[]): Promise<Outcome<{ version: number }>>
+  /** @param shown SHA-256s of bytes that the caller sent and the session had already */
+  holdBlobs(caller: Caller, blobs: NewBlob[], shown?: string[]): Promise<Outcome<{ version: number }>>
   findBlob(sha256: string): Promise<Outcome<{ version: number } & FoundBlob>>
   /** Which of these the session does not hold. What it holds stays a day longer, so that it can be named now. */
-  missingBlobs(digests: string[]): Promise<Outcome<{ version: number; missing: string[] }>>
+  missingBlobs(
+    digests: string[],
+    /** Who asks, when it is not who has sent the bytes: what they may not name is missing for them. */
+    caller?: Caller,
+  ): Promise<Outcome<{ version: number; missing: string[] }>>
   /** Where blobs lie in R2, after every inline one has been moved there: all of them, or just these. */
   locateBlobs(digests: string[] | null): Promise<Outcome<{ version: number; blobs: LocatedBlob[] }>>
+  /** Whether the session names a blob, now or in its past. */
+  refersTo(sha256: string): Promise<boolean>
   /** Moves every inline blob to R2 now. */
   flushBlobs(): Promise<Outcome<{ packed: number }>>
   /** For the sweep: which of these R2 keys the session does not need; `act` also forgets them. */

@@ -3,6 +3,7 @@
 
 import { familyPrefix } from '../media/page-keys.ts'
 import type { FoundBlob, LocatedBlob, Media, NewBlob } from './blob-rpc.ts'
+import { Refusal } from './refusal.ts'
 import type { World } from './world.ts'
 
 export const blobTables = `
@@ -41,11 +42,24 @@ export const blobTables = `
     etag TEXT NOT NULL,
     PRIMARY KEY (upload, part)
   ) STRICT, WITHOUT ROWID;
+  -- Bytes that somebody who may not read everything has shown to have.
+  CREATE TABLE offers (
+    sha256 TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (sha256, actor)
+  ) STRICT, WITHOUT ROWID;
 `
 
-/** Remembers bytes that came through this session, so that its operations may name them. */
+/**
+ * Remembers bytes that came through this session, so that its operations may name them.
+ *
+ * @throws {Refusal} when they are just being erased
+ */
 export function holdBlobs(world: World, blobs: readonly NewBlob[] | undefined, at: number): void {
   for (const blob of blobs ?? []) {
+    if (isGoing(world.sql, blob.sha256))
+      throw new Refusal('unavailable', 'these bytes are being erased; send them again', { retry_after: 1 })
     if ('bytes' in blob.place) keepInline(world, blob, blob.place.bytes, at)
     else keepPlace(world, blob, blob.place, at)
     if (blob.upload !== undefined) {
@@ -104,6 +118,7 @@ export function heldBlob(sql: SqlStorage, sha256: string): { size: number; media
       sha256,
     )
     .toArray()[0]
+  if (row && isGoing(sql, sha256)) return null
   return row ? { size: row.size, media: row.media === null ? {} : JSON.parse(row.media) } : null
 }
 
@@ -141,7 +156,8 @@ export function missingBlobs(world: World, digests: readonly string[], now: numb
   return world.sql
     .exec<{ sha256: string }>(
       `SELECT value AS sha256 FROM json_each(?)
-       WHERE value NOT IN (SELECT sha256 FROM blobs) AND value NOT IN (SELECT sha256 FROM inline_blobs)`,
+       WHERE (value NOT IN (SELECT sha256 FROM blobs) AND value NOT IN (SELECT sha256 FROM inline_blobs))
+         OR value IN (SELECT b.value FROM erasures AS e, json_each(e.work, '$.blobs') AS b)`,
       list,
     )
     .toArray()
@@ -172,6 +188,20 @@ export const references = `
   UNION SELECT blob FROM entries WHERE blob IS NOT NULL
   UNION SELECT blob FROM past WHERE blob IS NOT NULL
   UNION SELECT blob FROM events WHERE blob IS NOT NULL`
+
+/** Whether the world names a blob, now or in its past. */
+export function refersTo({ sql }: World, sha256: string): boolean {
+  return sql.exec(`SELECT 1 FROM (${references}) WHERE sha256 = ?`, sha256).toArray().length > 0
+}
+
+/** Blobs whose bytes are on their way out: no operation may name them until that is done. */
+function isGoing(sql: SqlStorage, sha256: string): boolean {
+  const rows = sql.exec(
+    "SELECT 1 FROM erasures AS e, json_each(e.work, '$.blobs') AS b WHERE b.value = ? LIMIT 1",
+    sha256,
+  )
+  return rows.toArray().length > 0
+}
 
 /** A file or row that does not read back could name anything: then nothing may be let go. */
 const unreadable = `

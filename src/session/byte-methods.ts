@@ -2,16 +2,27 @@
 
 import { fail, type Outcome } from '../protocol/errors.ts'
 import type { BlobRpc, NewBlob, TreeQuery, UploadPart, UploadShown } from './blob-rpc.ts'
-import { findBlob, holdBlobs, locateBlobs, missingBlobs, unneededKeys } from './blobs.ts'
+import { findBlob, holdBlobs, locateBlobs, missingBlobs, refersTo, unneededKeys } from './blobs.ts'
 import { newerSchema, SessionObject } from './object.ts'
+import { noteOffers, unnameable } from './offers.ts'
 import { listTree } from './read-entries.ts'
+import { Refusal } from './refusal.ts'
 import type * as Rpc from './rpc.ts'
 import { abortUpload, addPart, beginUpload, readUpload, sealUpload } from './uploads.ts'
 
 export abstract class ByteMethods extends SessionObject implements BlobRpc {
-  async holdBlobs(caller: Rpc.Caller, blobs: NewBlob[]) {
+  async holdBlobs(caller: Rpc.Caller, blobs: NewBlob[], shown: string[] = []) {
     return this.writing(caller, (world) => {
-      world.storage.transactionSync(() => holdBlobs(world, blobs, Date.now()))
+      try {
+        world.storage.transactionSync(() => {
+          const now = Date.now()
+          holdBlobs(world, blobs, now)
+          noteOffers(world, caller, [...blobs.map(({ sha256 }) => sha256), ...shown], now)
+        })
+      } catch (error) {
+        if (error instanceof Refusal) return error.failure
+        throw error
+      }
       this.schedule()
       return { ok: true as const, version: world.head.version }
     })
@@ -57,12 +68,17 @@ export abstract class ByteMethods extends SessionObject implements BlobRpc {
     return this.with((world) => listTree(world, query))
   }
 
-  async missingBlobs(digests: string[]) {
-    return this.with((world) => ({
-      ok: true as const,
-      version: world.head.version,
-      missing: missingBlobs(world, digests, Date.now()),
-    }))
+  async missingBlobs(digests: string[], caller?: Rpc.Caller) {
+    return this.with((world) => {
+      const hidden = new Set(caller === undefined ? [] : unnameable(world, caller, digests))
+      const shown = digests.filter((sha256) => !hidden.has(sha256))
+      const missing = new Set([...hidden, ...missingBlobs(world, shown, Date.now())])
+      return {
+        ok: true as const,
+        version: world.head.version,
+        missing: digests.filter((sha256) => missing.has(sha256)),
+      }
+    })
   }
 
   async locateBlobs(digests: string[] | null) {
@@ -72,6 +88,13 @@ export abstract class ByteMethods extends SessionObject implements BlobRpc {
       version: world.head.version,
       blobs: locateBlobs(world.sql, digests),
     }))
+  }
+
+  /** Of a session that ends too, while a fork may still take over its rows. */
+  async refersTo(sha256: string): Promise<boolean> {
+    const { world } = this
+    if (!world) throw new Error('this session was written by a newer version of Lares')
+    return world.state !== 'new' && !world.buried && refersTo(world, sha256)
   }
 
   async flushBlobs(): Promise<Outcome<{ packed: number }>> {

@@ -4,10 +4,12 @@
 import { hashes, hex } from '../crypto.ts'
 import { changeLine, commitDigest } from '../protocol/digests.ts'
 import { type Failure, fail, type Outcome } from '../protocol/errors.ts'
+import { limits } from '../protocol/limits.ts'
 import { earlierAnswer, keepAnswer } from './answers.ts'
 import { holdBlobs } from './blobs.ts'
 import { handlerOf } from './kinds/index.ts'
 import { admit } from './lease.ts'
+import { checkNamed } from './offers.ts'
 import type { Caller, CommitRequest, Committed, WireOperation } from './rpc.ts'
 import { entryStamp } from './store.ts'
 import { rfc3339 } from './time.ts'
@@ -43,12 +45,19 @@ export interface Made {
 export function commit(world: World, caller: Caller, request: CommitRequest): Outcome<Committed> {
   return transact(world, caller, request, {
     outsider: request.ops.every(isInbox),
-    check: () => checkConditions(world, request.ops),
+    check: () => checkNamed(world, caller, request) ?? checkConditions(world, request.ops),
     apply: (tx) => {
       holdBlobs(world, request.blobs, tx.at)
+      tx.bound(limits.changes, limits.changeChars)
       return applyAll(tx, request.ops)
     },
   })
+}
+
+/** What a caller who may write was told before; for work that has to ask others before it can commit. */
+export function toldBefore<T extends object>(world: World, caller: Caller): Outcome<Made & T> | null {
+  const admitted = admit(world, caller.lease)
+  return 'code' in admitted ? admitted : earlierAnswer<Made & T>(world, caller.idempotency)
 }
 
 /** The commit protocol, for any work: lease, idempotency, expected version, conditions, apply, digest. */

@@ -8,6 +8,7 @@ import { type Failure, fail } from '../protocol/errors.ts'
 import { forgetAnswers } from './answers.ts'
 import { Bytes } from './bytes.ts'
 import { admit, prolong } from './lease.ts'
+import { forgetOffers } from './offers.ts'
 import { type Delivery, deliver, outboxHolds, withdraw } from './outbox.ts'
 import { EmbeddingsDue } from './recall/embeddings-due.ts'
 import type { Caller } from './rpc.ts'
@@ -20,7 +21,7 @@ import { carryOut } from './time/erasing.ts'
 import { releaseFamily, sweepPages } from './time/family.ts'
 import { Forks, stubOf } from './time/forks.ts'
 import { stageDue } from './time/import.ts'
-import { pruneStep } from './time/retention.ts'
+import { pruneStep, prunes } from './time/retention.ts'
 import { hasSnapshotNews, tellOfSnapshots } from './time/snapshot-news.ts'
 import { World } from './world.ts'
 
@@ -96,6 +97,7 @@ export abstract class SessionObject extends DurableObject<Env> {
       (await tellOfSnapshots(world, this.env)) === 'failed'
     )
       delivery = 'failed'
+    if (world.state === 'live' && prunes(world)) await this.#settleChildren()
     if (world.state === 'live' && pruneStep(world, Date.now()) && delivery === 'done') delivery = 'more'
     this.#failures = delivery === 'failed' ? this.#failures + 1 : 0
     if (delivery === 'done' && world.state === 'live') this.#tidy(world)
@@ -117,6 +119,7 @@ export abstract class SessionObject extends DurableObject<Env> {
     const now = Date.now()
     const tidied = Number(world.meta('tidied') ?? world.identity.created_at)
     if (now - tidied < 3_600_000) return
+    forgetOffers(world, now)
     if (!forgetAnswers(world, now)) world.setMeta('tidied', String(now))
   }
 
@@ -250,7 +253,16 @@ export abstract class SessionObject extends DurableObject<Env> {
   protected async atOnce<T>(act: (world: World) => T | Promise<T>): Promise<T | Failure> {
     const { world } = this
     if (!world) return newerSchema()
-    return world.closed() ?? spokenOf(world, await act(world))
+    const closed = world.closed()
+    if (closed) return closed
+    try {
+      return spokenOf(world, await act(world))
+    } catch (error) {
+      // What was deleted while this waited for something has no rows left to read.
+      const gone = world.closed()
+      if (gone) return gone
+      throw error
+    }
   }
 
   /** A write that makes no version still needs the lease. */

@@ -125,7 +125,8 @@ function after(prefix: string): string {
   return `${prefix}\u{10FFFF}`
 }
 
-function lies(key: string, folder: string): boolean {
+/** Whether a path is a folder or lies in it. */
+export function lies(key: string, folder: string): boolean {
   return folder === '' || key === folder || key.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
 }
 

@@ -19,6 +19,7 @@ import type { BlobRows } from './time/blob-rows.ts'
 import type { DiffPage, DiffQuery } from './time/diff.ts'
 import type { Erased, Target } from './time/erase.ts'
 import type { ForkSeed, RowsPage, RowsQuery } from './time/fork.ts'
+import type { Standing } from './time/forks.ts'
 import type { Merged, MergeRequest } from './time/merge.ts'
 import type { MergeChange, MergeEvent, MergeSource } from './time/merge-source.ts'
 import type { SnapshotObject } from './time/objects.ts'
@@ -48,6 +49,8 @@ export interface Caller {
   /** The lease token presented, if any. */
   lease?: string
   idempotency?: Idempotency
+  /** The folders whose files they may read, when that is not all there is. */
+  within?: readonly string[]
 }
 
 export interface Idempotency {
@@ -282,7 +285,7 @@ export interface TimeRpc {
   forkBlobs(digests: string[]): Promise<BlobRows>
   forkEntry(kind: EntryKind, key: string, version: number): Promise<Outcome<EntryRead>>
   forkSettled(child: string): Promise<void>
-  forkWanted(parent: string): Promise<boolean>
+  forkStanding(parent: string): Promise<Standing>
   mergeSource(): Promise<Outcome<MergeSource>>
   mergeChanges(
     base: number,

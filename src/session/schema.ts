@@ -91,6 +91,14 @@ const spine = `
     at INTEGER NOT NULL,
     answer TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
+
+  -- What of a long answer does not fit in one row.
+  CREATE TABLE more_answers (
+    key TEXT NOT NULL,
+    part INTEGER NOT NULL,
+    answer TEXT NOT NULL,
+    PRIMARY KEY (key, part)
+  ) STRICT, WITHOUT ROWID;
 `
 
 const time = `
@@ -133,7 +141,9 @@ const time = `
   CREATE TABLE erasures (id INTEGER PRIMARY KEY, work TEXT NOT NULL) STRICT;
 
   -- Forks that may still take rows from here.
-  CREATE TABLE children (session TEXT PRIMARY KEY, version INTEGER NOT NULL, settled INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE children (
+    session TEXT PRIMARY KEY, version INTEGER NOT NULL, settled INTEGER NOT NULL, begun INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
 `
 
 /** Each step brings the schema from its index to the next; a step is never edited once it has been released. */

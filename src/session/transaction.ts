@@ -5,23 +5,16 @@ import { hashes, hex } from '../crypto.ts'
 import type { Canonical } from '../protocol/canonical.ts'
 import type { Change } from '../protocol/digests.ts'
 import { eventValue, saltOf, valueDigest } from '../protocol/digests.ts'
-import type { ErrorCode, ErrorHints, Failure } from '../protocol/errors.ts'
-import { fail } from '../protocol/errors.ts'
+import { limits } from '../protocol/limits.ts'
 import { type EntryKind, formatRef } from '../protocol/refs.ts'
 import { noValue } from './erased.ts'
 import { noteInputs } from './lineage.ts'
+import { Refusal } from './refusal.ts'
 import type { Value } from './rpc.ts'
 import { currentEntry, type Entry, entryAt, entryStamp, keysFrom } from './store.ts'
 import type { Counts, World } from './world.ts'
 
-/** Stops a commit: everything it did is undone. */
-export class Refusal extends Error {
-  readonly failure: Failure
-  constructor(code: ErrorCode, detail: string, hints: ErrorHints = {}) {
-    super(detail)
-    this.failure = fail(code, detail, hints)
-  }
-}
+export { Refusal }
 
 export interface NewEvent {
   type: string
@@ -70,6 +63,9 @@ export class Transaction {
   /** The operation being applied, as its changes will name it, and its inputs. */
   #op = ''
   #from: readonly string[] | undefined
+  /** What each change costs beside its own name. */
+  #fromChars = 0
+  #room: { changes: number; chars: number } | null = null
 
   constructor(world: World, at: number, actor: string) {
     const { head } = world
@@ -85,6 +81,13 @@ export class Transaction {
   begin(op: string, from: readonly string[] | undefined): void {
     this.#op = op
     this.#from = from
+    this.#fromChars = 0
+    for (const ref of from ?? []) this.#fromChars += ref.length
+  }
+
+  /** Sets bounds to all changes that follow: what an operation names in a word may be more than an object can hold. */
+  bound(changes: number, chars: number): void {
+    this.#room = { changes, chars }
   }
 
   append(event: NewEvent): number {
@@ -341,11 +344,25 @@ export class Transaction {
 
   #changed(ref: string, digest: string | null): void {
     const from = this.#from
+    if (this.#room) this.#charge(this.#room, ref.length + this.#fromChars, from?.length ?? 0)
     this.changes.set(
       ref,
       from === undefined ? { op: this.#op, ref, digest } : { op: this.#op, ref, digest, from },
     )
     if (from !== undefined && digest !== null) noteInputs(this.world.sql, this.version, ref, from)
+  }
+
+  #charge(room: { changes: number; chars: number }, chars: number, inputs: number): void {
+    room.changes -= 1 + inputs
+    room.chars -= chars
+    if (room.changes < 0)
+      throw new Refusal('too_large', `one commit may touch ${limits.changes} entries and inputs`, {
+        limit: limits.changes,
+      })
+    if (room.chars < 0)
+      throw new Refusal('too_large', `the names in one commit may have ${limits.changeChars} characters`, {
+        limit: limits.changeChars,
+      })
   }
 
   #count(kind: EntryKind, entries: number, bytes: number): void {

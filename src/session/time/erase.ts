@@ -88,6 +88,9 @@ export function ownersOf({ identity }: World, targets: readonly Target[]): Map<s
   })
 }
 
+/** As many as a row holds, with the longest keys there are. */
+const targetsPerRow = 500
+
 /** Takes the rows' values away in one commit. */
 export function eraseRows(
   world: World,
@@ -101,13 +104,16 @@ export function eraseRows(
     unfenced: true,
     apply: (tx) => {
       tx.begin(eraseOperation, undefined)
-      const blobs = new Set<string>()
-      for (const target of there) {
-        for (const blob of takeValue(tx, target)) blobs.add(blob)
-        tx.untouched(erasedRef(target))
+      for (let i = 0; i < there.length; i += targetsPerRow) {
+        const some = there.slice(i, i + targetsPerRow)
+        const blobs = new Set<string>()
+        for (const target of some) {
+          for (const blob of takeValue(tx, target)) blobs.add(blob)
+          tx.untouched(erasedRef(target))
+        }
+        const work = { targets: some, blobs: [...blobs], actor: tx.actor }
+        world.sql.exec('INSERT INTO erasures (work) VALUES (?)', JSON.stringify(work))
       }
-      const work = { targets: there, blobs: [...blobs], actor: tx.actor }
-      world.sql.exec('INSERT INTO erasures (work) VALUES (?)', JSON.stringify(work))
       return { erased: there.length }
     },
   })

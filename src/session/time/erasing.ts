@@ -2,12 +2,12 @@
 // Each part can be done again, so a crash anywhere only means that it is.
 
 import type { Env } from '../../env.ts'
-import { eraseObject, objectName, releaseObjects } from '../../media/hold.ts'
+import { eraseObject, holdersOf, objectName, releaseObjects } from '../../media/hold.ts'
 import { pageKey } from '../../media/page-keys.ts'
 import { readManifest } from '../../snapshot/manifest.ts'
 import { compareKeys } from '../../snapshot/order.ts'
 import { type Item, type PageRef, readPage, writePage } from '../../snapshot/page.ts'
-import { findBlob, references } from '../blobs.ts'
+import { findBlob, refersTo } from '../blobs.ts'
 import type { Caller, SessionStub } from '../rpc.ts'
 import type { World } from '../world.ts'
 import { type ErasureWork, erasureDone, pendingErasures, type Target } from './erase.ts'
@@ -23,7 +23,7 @@ export async function carryOut(
   for (const work of pendingErasures(world)) {
     await eraseInForks(world, work, stubOf)
     await eraseInPages(world, env, work.targets)
-    for (const sha256 of work.blobs) await eraseBlob(world, env, sha256)
+    for (const sha256 of work.blobs) await eraseBlob(world, env, sha256, stubOf)
     if (world.state === 'live') erasureDone(world, work.id)
   }
 }
@@ -77,14 +77,25 @@ async function eraseInPage(env: Env, key: string, targets: readonly Target[]): P
     changed = true
     return { key: item.key, digest: item.digest, salt: '', text: null, blob: null, size: 0, from: null }
   })
-  if (changed) await env.BLOBS.put(key, writePage(items))
+  if (!changed) return
+  // Another session of the family may have erased something else in it meanwhile: then once more, from what it is now.
+  const put = await env.BLOBS.put(key, writePage(items), { onlyIf: { etagMatches: object.etag } })
+  if (put === null) await eraseInPage(env, key, targets)
 }
 
-/** Bytes that nothing of this session names any more: out of its rows, and out of R2 unless another session holds them too. */
-async function eraseBlob(world: World, env: Env, sha256: string): Promise<void> {
+/**
+ * Bytes that nothing of this session names any more: out of its rows, and out of R2 unless another session needs them. Until then no
+ * operation can name them: `heldBlob` looks at what is being erased.
+ */
+async function eraseBlob(
+  world: World,
+  env: Env,
+  sha256: string,
+  stubOf: (session: string) => SessionStub,
+): Promise<void> {
   const { sql, identity } = world
   const { fleet, session } = identity
-  if (sql.exec(`SELECT 1 FROM (${references}) WHERE sha256 = ?`, sha256).toArray().length > 0) return
+  if (refersTo(world, sha256)) return
   const found = findBlob(sql, sha256)
   sql.exec('DELETE FROM inline_blobs WHERE sha256 = ?', sha256)
   if (found === null || 'bytes' in found.place) return
@@ -92,13 +103,27 @@ async function eraseBlob(world: World, env: Env, sha256: string): Promise<void> 
   const name = objectName(key, sha256)
   const alone =
     sql.exec('SELECT 1 FROM blobs WHERE key = ? AND sha256 <> ? LIMIT 1', key, sha256).toArray().length === 0
-  if (alone) {
-    await releaseObjects(env, fleet, session, [name])
-    await eraseObject(env, fleet, name)
-  } else {
+  if (alone) await releaseObjects(env, fleet, session, [name])
+  // An object of its own stays while others hold it. A pack is held for any of its blobs: whether for this one, they must say.
+  const gone = alone && (await eraseObject(env, fleet, name))
+  if (!gone && name !== sha256 && !(await isNeededElsewhere(world, env, name, sha256, stubOf)))
     await blank(env, key, start, found.size)
+  if (world.state === 'live') sql.exec('DELETE FROM blobs WHERE sha256 = ?', sha256)
+}
+
+async function isNeededElsewhere(
+  { identity }: World,
+  env: Env,
+  name: string,
+  sha256: string,
+  stubOf: (session: string) => SessionStub,
+): Promise<boolean> {
+  for (const holder of await holdersOf(env, identity.fleet, name)) {
+    // A holder with a slash in its name is no session, and keeps what it holds.
+    if (holder.includes('/')) return true
+    if (holder !== identity.session && (await stubOf(holder).refersTo(sha256))) return true
   }
-  sql.exec('DELETE FROM blobs WHERE sha256 = ?', sha256)
+  return false
 }
 
 /** Overwrites a blob's place in a pack, so that the others keep theirs. */
@@ -107,5 +132,7 @@ async function blank(env: Env, key: string, start: number, size: number): Promis
   if (object === null) return
   const bytes = new Uint8Array(await object.arrayBuffer())
   bytes.fill(0, start, start + size)
-  await env.BLOBS.put(key, bytes)
+  // Another session may be doing the same to another blob of the pack, and neither may bring back what the other took out.
+  const put = await env.BLOBS.put(key, bytes, { onlyIf: { etagMatches: object.etag } })
+  if (put === null) await blank(env, key, start, size)
 }

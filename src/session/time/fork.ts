@@ -15,6 +15,9 @@ export interface ForkSeed {
   salt_key: string
   title: string | null
   labels: Record<string, string>
+  /** As the parent's: what was never there, and what is no longer kept. */
+  floor: number
+  pruned: number
   /** The origin's commit, from which numbers and chain go on; null at version 0. */
   commit: Row | null
 }
@@ -49,10 +52,11 @@ export function beginFork(world: World, at: At, child: string): Outcome<ForkSeed
   const { identity, sql } = world
   if (child === identity.session) return fail('exists', 'a session cannot be its own fork')
   sql.exec(
-    `INSERT INTO children (session, version, settled) VALUES (?, ?, 0)
-     ON CONFLICT (session) DO UPDATE SET version = excluded.version, settled = 0`,
+    `INSERT INTO children (session, version, settled, begun) VALUES (?, ?, 0, ?)
+     ON CONFLICT (session) DO UPDATE SET version = excluded.version, settled = 0, begun = excluded.begun`,
     child,
     version,
+    Date.now(),
   )
   const origin = { session: identity.session, version }
   return {
@@ -63,6 +67,9 @@ export function beginFork(world: World, at: At, child: string): Outcome<ForkSeed
     salt_key: identity.salt_key,
     title: identity.title,
     labels: identity.labels,
+    floor: identity.floor,
+    // Of a version that only a snapshot keeps, nothing before it is whole.
+    pruned: Math.min(world.pruned, version),
     commit: sql.exec<Row>('SELECT * FROM commits WHERE version = ?', version).toArray()[0] ?? null,
   }
 }
@@ -143,6 +150,11 @@ export function settleChild({ sql }: World, child: string): void {
   sql.exec('UPDATE children SET settled = 1 WHERE session = ?', child)
 }
 
+/** A fork that was begun and did not come to be. */
+export function forgetChild({ sql }: World, child: string): void {
+  sql.exec('DELETE FROM children WHERE session = ?', child)
+}
+
 /** Every session that was ever forked from this one. */
 export function childrenOf({ sql }: World): string[] {
   return sql
@@ -151,9 +163,8 @@ export function childrenOf({ sql }: World): string[] {
     .map(({ session }) => session)
 }
 
-export function unsettledChildren({ sql }: World): string[] {
+export function unsettledChildren({ sql }: World): { session: string; begun: number }[] {
   return sql
-    .exec<{ session: string }>('SELECT session FROM children WHERE settled = 0')
+    .exec<{ session: string; begun: number }>('SELECT session, begun FROM children WHERE settled = 0')
     .toArray()
-    .map(({ session }) => session)
 }

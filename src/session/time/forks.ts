@@ -7,9 +7,16 @@ import { once } from '../answers.ts'
 import { beingImported, show } from '../lifecycle.ts'
 import { readEntry } from '../read-entries.ts'
 import type { At, Caller, EntryRead, ForkInit, SessionStub } from '../rpc.ts'
+import { resolveAt } from '../time.ts'
 import type { World } from '../world.ts'
-import { type ForkSeed, settleChild, unsettledChildren } from './fork.ts'
+import { type ForkSeed, forgetChild, settleChild, unsettledChildren } from './fork.ts'
 import { foundFork, hydrateStep, hydrationOf } from './hydration.ts'
+
+/** `stranger`: a session of that name that is no fork of the asker. */
+export type Standing = 'settled' | 'absent' | 'stranger'
+
+/** How long a fork may take from its parent's word to its own first row. */
+const foundingMs = 60_000
 
 export class Forks {
   readonly #env: Env
@@ -70,6 +77,8 @@ export class Forks {
   async entryFromParent(kind: EntryKind, key: string, at: At): Promise<Outcome<EntryRead>> {
     const origin = this.#world.identity.origin
     if (origin === null) throw new Error('only a fork has a parent')
+    const known = at === null || 'version' in at ? resolveAt(this.#world, at) : null
+    if (known?.ok === false) return known
     const version =
       at === null ? origin.version : 'version' in at ? Math.min(at.version, origin.version) : null
     if (version === null) {
@@ -80,22 +89,28 @@ export class Forks {
     return read.ok ? { ...read, version: at === null ? this.#world.head.version : read.version } : read
   }
 
-  /** Whether this session still needs its rows from a parent; asked, it hurries. */
-  async wants(parent: string): Promise<boolean> {
+  /** What this session is to one that may be its parent; a child that still needs rows of it hurries. */
+  async standing(parent: string): Promise<Standing> {
     const { state } = this.#world
-    if (state !== 'live' || !this.#pending || this.#world.identity.origin?.session !== parent) return false
+    if (state === 'new') return 'absent'
+    if (state !== 'live') return 'settled'
+    if (this.#world.identity.origin?.session !== parent) return 'stranger'
     await this.takeOver()
-    return false
+    return 'settled'
   }
 
   /** Asks each child that may still need rows, and forgets those that do not. Answers whether all are settled. */
-  async settleChildren(): Promise<boolean> {
+  async settleChildren(now = Date.now()): Promise<boolean> {
     const { fleet, session } = this.#world.identity
-    for (const child of unsettledChildren(this.#world)) {
-      if (await stubOf(this.#env, fleet, child).forkWanted(session)) return false
-      settleChild(this.#world, child)
+    let all = true
+    for (const { session: child, begun } of unsettledChildren(this.#world)) {
+      const standing = await stubOf(this.#env, fleet, child).forkStanding(session)
+      if (standing === 'settled') settleChild(this.#world, child)
+      // One that was begun a moment ago may be about to be founded.
+      else if (standing === 'absent' && begun > now - foundingMs) all = false
+      else forgetChild(this.#world, child)
     }
-    return true
+    return all
   }
 
   #parent(): SessionStub {

@@ -51,7 +51,7 @@ export function foundFork(
   },
 ): void {
   const now = Date.now()
-  const { origin, ancestry, family, salt_key } = seed
+  const { origin, ancestry, family, floor, pruned, salt_key } = seed
   world.foundWith(
     {
       fleet,
@@ -65,11 +65,12 @@ export function foundFork(
       origin,
       ancestry,
       family,
-      floor: 0,
+      floor,
       salt_key,
     },
     () => {
       if (seed.commit !== null) insertRow(world.sql, 'commits', seed.commit)
+      if (pruned > 0) world.setMeta('pruned', String(pruned))
       save(world, { origin, table: takenTables[0], after: null })
     },
   )

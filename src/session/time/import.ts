@@ -287,7 +287,7 @@ function addKnown({ sql }: World, { snapshots, children }: Founding): void {
     )
   }
   for (const { session, version } of children)
-    sql.exec('INSERT INTO children (session, version, settled) VALUES (?, ?, 1)', session, version)
+    sql.exec('INSERT INTO children (session, version, settled, begun) VALUES (?, ?, 1, 0)', session, version)
 }
 
 function markOf(world: World): Mark {

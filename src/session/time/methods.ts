@@ -5,6 +5,7 @@ import { fail, type Outcome } from '../../protocol/errors.ts'
 import type { EntryKind } from '../../protocol/refs.ts'
 import { sealManifest } from '../../snapshot/manifest.ts'
 import type { Item, PageRef } from '../../snapshot/page.ts'
+import { once } from '../answers.ts'
 import { findBlob } from '../blobs.ts'
 import { ByteMethods } from '../byte-methods.ts'
 import { readEntry } from '../read-entries.ts'
@@ -25,7 +26,7 @@ import {
   rowsForChild,
   settleChild,
 } from './fork.ts'
-import { stubOf } from './forks.ts'
+import { type Standing, stubOf } from './forks.ts'
 import { itemsOfPage } from './items.ts'
 import { lineMerger } from './line-merge.ts'
 import { type MergeRequest, merge } from './merge.ts'
@@ -66,9 +67,9 @@ export abstract class TimeMethods extends ByteMethods implements TimeRpc {
     return this.with((world) => snapshotObjects(world, this.env, name, after, limit))
   }
 
-  async dropSnapshot(_caller: Caller, name: string) {
+  async dropSnapshot(caller: Caller, name: string) {
     return this.with((world) => {
-      const dropped = dropSnapshot(world, name)
+      const dropped = once(world, caller.idempotency, () => dropSnapshot(world, name))
       if (dropped.ok) this.schedule()
       return dropped
     })
@@ -247,8 +248,9 @@ export abstract class TimeMethods extends ByteMethods implements TimeRpc {
     if (this.world && !this.world.buried) settleChild(this.world, child)
   }
 
-  async forkWanted(parent: string): Promise<boolean> {
-    return (await this.forks?.wants(parent)) ?? false
+  async forkStanding(parent: string): Promise<Standing> {
+    // One of a newer schema is nobody's to judge; it had its rows when it was brought there.
+    return this.forks?.standing(parent) ?? 'settled'
   }
 
   /** The rows a child asks for: of a deleted session too, while it has them. */

@@ -23,6 +23,10 @@ export function retentionCutoff(world: World, now: number): number {
   return bounds.length === 0 ? 0 : Math.max(floor, Math.min(...bounds), 0)
 }
 
+export function prunes({ identity: { retention } }: World): boolean {
+  return retention.versions !== null || retention.days !== null
+}
+
 /** One bounded step; answers whether there is more to do. A fork that still takes rows over makes it wait. */
 export function pruneStep(world: World, now: number): boolean {
   if (unsettledChildren(world).length > 0) return false
