@@ -34,8 +34,8 @@ export function createApp(): Hono<EdgeEnv> {
   const app = new Hono<EdgeEnv>({ getPath: (request) => rawPath(request.url) })
 
   app.use(async (c, next) => {
-    if (c.req.method === 'OPTIONS') return preflight()
     c.set('requestId', crypto.randomUUID())
+    if (c.req.method === 'OPTIONS') return preflight(c.get('requestId'))
     await next()
     return undefined
   })

@@ -17,6 +17,6 @@ const preflightHeaders = {
 } as const
 
 /** What a browser asks before it sends anything of its own. */
-export function preflight(): Response {
-  return new Response(null, { status: 204, headers: preflightHeaders })
+export function preflight(requestId: string): Response {
+  return new Response(null, { status: 204, headers: { ...preflightHeaders, 'lares-request-id': requestId } })
 }

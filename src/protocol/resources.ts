@@ -5,21 +5,11 @@ import { type ErrorCode, errors } from './errors.ts'
 import { limits } from './limits.ts'
 import { commitBody, eventFields, fileMode, lane, withCall } from './ops.ts'
 import { conflictShown } from './time.ts'
-import { fleetName, seq, sessionId, sha256, text, version } from './values.ts'
+import { fleetName, labels, noProto, seq, sessionId, sha256, text, version } from './values.ts'
 
 // Sessions
 
 const title = text(limits.titleChars)
-/** zod's records drop a member called `__proto__` without a word; here it is refused. */
-const noProto = z
-  .custom<object>(
-    (labels) => typeof labels !== 'object' || labels === null || !Object.hasOwn(labels, '__proto__'),
-    'a label cannot be called __proto__',
-  )
-  .meta({ description: 'Any names and texts' })
-const labels = noProto
-  .pipe(z.record(text(limits.labelChars).min(1), text(limits.labelChars)))
-  .refine((record) => Object.keys(record).length <= limits.labels, `at most ${limits.labels} labels`)
 const expiresIn = z.int().min(1).max(limits.expiresSeconds)
 
 export const locationHints = ['wnam', 'enam', 'sam', 'weur', 'eeur', 'apac', 'oc', 'afr', 'me'] as const
@@ -115,6 +105,10 @@ export const commitListed = z
     cause: z.unknown(),
     digest: hex,
     ops: z.array(z.object({ op: z.string(), ref: z.string() })),
+    ops_more: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'The commit has more operations than are listed' }),
   })
   .meta({ id: 'CommitListed' })
 
@@ -130,7 +124,7 @@ const changeInFull = z.object({
 
 /** A commit with everything that its digest covers. */
 export const commitInFull = commitListed
-  .omit({ ops: true })
+  .omit({ ops: true, ops_more: true })
   .extend({ previous: hex, ops: z.array(changeInFull) })
   .meta({ id: 'CommitInFull' })
 
@@ -139,10 +133,6 @@ export const fleetCommit = commitListed
   .extend({
     session: sessionId,
     projected_version: version,
-    ops_more: z
-      .literal(true)
-      .optional()
-      .meta({ description: 'The commit has more operations than are listed' }),
   })
   .meta({ id: 'FleetCommit' })
 

@@ -6,7 +6,7 @@ import { parseFilter } from './filter.ts'
 import { limits } from './limits.ts'
 import { tableNamePattern } from './names.ts'
 import { condition, from } from './ops-parts.ts'
-import { jsonValue, text, version } from './values.ts'
+import { jsonValue, noProto, text, version } from './values.ts'
 
 export const scalarTypes = ['string', 'int', 'float', 'bool', 'timestamp', 'date', 'uuid'] as const
 export const mediaTypes = ['image', 'video', 'audio', 'document', 'file'] as const
@@ -59,6 +59,7 @@ export const columnName = z
     tableNamePattern,
     'a name has letters, digits and _, begins with no digit, and at most 63 characters',
   )
+  .refine((name) => name !== '__proto__', 'no column can be called __proto__')
 
 export const columnType = z.custom<ColumnType>(
   (type) =>
@@ -102,8 +103,8 @@ const columnFields = z.strictObject({
 export const columnSpec = z.union([columnType.transform((type) => ({ type })), columnFields])
 export type ColumnSpec = z.output<typeof columnFields>
 
-const columns = z
-  .record(columnName, columnSpec)
+const columns = noProto
+  .pipe(z.record(columnName, columnSpec))
   .refine((record) => Object.keys(record).length <= limits.columns, `at most ${limits.columns} columns`)
 
 export const tableDefinition = {
@@ -113,7 +114,7 @@ export const tableDefinition = {
 export const tableBody = z.strictObject(tableDefinition)
 
 export const tableChanges = {
-  rename: z.record(columnName, columnName).optional(),
+  rename: noProto.pipe(z.record(columnName, columnName)).optional(),
   drop: z.array(columnName).max(limits.columns).optional(),
   add: columns.optional(),
   change: columns.optional().meta({ description: 'Columns as they shall be: a wider type, another rule' }),

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { limits } from './limits.ts'
-import { ref, sessionId, text, version } from './values.ts'
+import { labels, ref, sessionId, text, version } from './values.ts'
 
 export const snapshotName = z
   .string()
@@ -25,7 +25,7 @@ export const forkBody = z.strictObject({
   session: sessionId.optional(),
   at: point.optional(),
   title: text(limits.titleChars).optional(),
-  labels: z.record(text(limits.labelChars).min(1), text(limits.labelChars)).optional(),
+  labels: labels.optional(),
 })
 
 export const revertBody = z.strictObject({

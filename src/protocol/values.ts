@@ -56,6 +56,18 @@ export const seq = z.int().min(1)
 /** Epoch milliseconds or an RFC 3339 instant. */
 export const timestamp = z.iso.datetime({ offset: true })
 
+/** zod's records drop a member called `__proto__` without a word; here it is refused. */
+export const noProto = z
+  .custom<object>(
+    (record) => typeof record !== 'object' || record === null || !Object.hasOwn(record, '__proto__'),
+    'nothing can be called __proto__',
+  )
+  .meta({ description: 'Any names and texts' })
+
+export const labels = noProto
+  .pipe(z.record(text(limits.labelChars).min(1), text(limits.labelChars)))
+  .refine((record) => Object.keys(record).length <= limits.labels, `at most ${limits.labels} labels`)
+
 export const ref = z.string().refine((s) => s.isWellFormed() && parseRef(s) !== null, 'not a reference')
 
 /** The first thing that is wrong: what to say of it, and the RFC 6901 pointer to it. */

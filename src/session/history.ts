@@ -47,10 +47,25 @@ export function listCommits(world: World, query: CommitQuery): Outcome<PageRead>
   )
   const builder = new PageBuilder(limit)
   for (const row of rows) {
-    const ops = changesOf(sql, row).map(({ op, ref }) => ({ op, ref }))
-    if (!builder.add(row.version, `${commitHead(row)},"ops":${JSON.stringify(ops)}}`)) break
+    if (!builder.add(row.version, `${commitHead(row)},${listedOps(changesOf(sql, row), listedChars)}}`)) break
   }
   return { ok: true, ...builder.page(head.version) }
+}
+
+/** What a commit in a list shows of its operations, in characters; the commit itself has them all. */
+const listedChars = 2 * 1024 * 1024
+
+/** A commit's operations as members of its JSON, as far as they fit. */
+function listedOps(changes: readonly Change[], most: number): string {
+  const ops: string[] = []
+  let room = most
+  for (const { op, ref } of changes) {
+    const text = `{"op":${JSON.stringify(op)},"ref":${JSON.stringify(ref)}}`
+    room -= text.length
+    if (room < 0) return `"ops":[${ops.join(',')}],"ops_more":true`
+    ops.push(text)
+  }
+  return `"ops":[${ops.join(',')}]`
 }
 
 /**

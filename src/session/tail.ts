@@ -20,6 +20,8 @@ interface Attachment {
 
 /** Values a message carries; a commit with more leaves the rest to be read. */
 const valueCharsPerMessage = 256 * 1024
+/** Operations that it names, in characters. */
+const opCharsPerMessage = 2 * 1024 * 1024
 const commitsPerTurn = 128
 
 /** Close codes, from the range the protocol leaves to applications. */
@@ -117,13 +119,22 @@ export class Tail {
   #message(row: CommitRow): string {
     const { sql } = this.#world
     let room = valueCharsPerMessage
-    const ops = changesOf(sql, row).map(({ op, ref, digest }) => {
-      const value = digest === null ? null : inlineValue(sql, ref, row.version)
+    let opsRoom = opCharsPerMessage
+    const ops: string[] = []
+    let more = ''
+    for (const { op, ref, digest } of changesOf(sql, row)) {
+      const text = `{"op":${JSON.stringify(op)},"ref":${JSON.stringify(ref)},"digest":${JSON.stringify(digest)}`
+      opsRoom -= text.length
+      if (opsRoom < 0) {
+        more = ',"ops_more":true'
+        break
+      }
+      const value = digest === null || room <= 0 ? null : inlineValue(sql, ref, row.version)
       const shown = value !== null && value.length <= room ? value : null
       room -= shown?.length ?? 0
-      return `{"op":${JSON.stringify(op)},"ref":${JSON.stringify(ref)},"digest":${JSON.stringify(digest)}${shown === null ? '' : `,"value":${shown}`}}`
-    })
-    return `{"event":"commit","id":${row.version},"data":${commitHead(row)},"ops":[${ops.join(',')}]}}`
+      ops.push(`${text}${shown === null ? '' : `,"value":${shown}`}}`)
+    }
+    return `{"event":"commit","id":${row.version},"data":${commitHead(row)},"ops":[${ops.join(',')}]${more}}}`
   }
 }
 

@@ -1,6 +1,7 @@
 // Diff of two sessions: by the names of their pages, so that what is alike is not looked at.
 
 import { fail, type Outcome } from '../../protocol/errors.ts'
+import { limits } from '../../protocol/limits.ts'
 import { formatRef } from '../../protocol/refs.ts'
 import { compareWorlds, type Difference, type Paged } from '../../snapshot/compare.ts'
 import type { Item } from '../../snapshot/page.ts'
@@ -42,6 +43,7 @@ async function collect(
 ): Promise<Outcome<DiffPage>> {
   const { kinds, prefix } = query.filter
   const items: DiffItem[] = []
+  let bytes = 0
   let past = query.cursor === null
   for await (const difference of compareWorlds(mine, there, kinds ?? undefined)) {
     const ref = formatRef(difference.kind, difference.key)
@@ -51,8 +53,10 @@ async function collect(
     }
     if (prefix !== '' && (difference.kind === 'log' || !difference.key.startsWith(prefix))) continue
     const last = items.at(-1)
-    if (last !== undefined && items.length >= query.limit) return { ok: true, version, items, next: last.ref }
+    if (last !== undefined && (items.length >= query.limit || bytes > limits.pageBytes))
+      return { ok: true, version, items, next: last.ref }
     items.push(asItem(ref, difference))
+    bytes += (difference.before?.text?.length ?? 0) + (difference.after?.text?.length ?? 0)
   }
   if (!past)
     return fail('invalid', 'the worlds have changed; begin again without a cursor', { pointer: 'cursor' })

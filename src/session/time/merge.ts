@@ -9,7 +9,7 @@ import { formatRef } from '../../protocol/refs.ts'
 import { judge, type Strategy, settle } from '../../snapshot/merge.ts'
 import { holdBlobs } from '../blobs.ts'
 import { blobsOf } from '../blobs-present.ts'
-import { type Made, transact } from '../commit.ts'
+import { type Made, toldBefore, transact } from '../commit.ts'
 import type { Caller } from '../rpc.ts'
 import { currentEntry, entryStamp } from '../store.ts'
 import { rebuildIndexes } from '../tables/indexes.ts'
@@ -94,6 +94,8 @@ export async function merge(
   request: MergeRequest,
   helpers: Helpers,
 ): Promise<Outcome<Made & Merged>> {
+  const told = toldBefore<Merged>(world, caller)
+  if (told) return told
   for (let attempt = 0; attempt < attempts; attempt++) {
     const plan = await planMerge(world, other, request, helpers)
     if (!('steps' in plan)) return plan

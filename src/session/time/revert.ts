@@ -24,12 +24,18 @@ export function revert(
   caller: Caller,
   request: RevertRequest,
 ): Outcome<Made & { changed: number }> {
-  const resolved = resolveAt(world, request.to)
-  if (!resolved.ok) return resolved
+  let version = 0
   return transact(world, caller, request, {
+    // Not before the commit looks for an earlier answer: what was reverted to may be gone by the time of a retry.
+    check: () => {
+      const resolved = resolveAt(world, request.to)
+      if (!resolved.ok) return resolved
+      version = resolved.version
+      return null
+    },
     apply: (tx) => {
       tx.begin('revert', undefined)
-      const changed = revertTo(tx, resolved.version, request.filter)
+      const changed = revertTo(tx, version, request.filter)
       rebuildIndexes(world)
       return { changed }
     },

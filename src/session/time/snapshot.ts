@@ -8,6 +8,7 @@ import { type Failure, fail, type Outcome } from '../../protocol/errors.ts'
 import type { RefKind } from '../../protocol/refs.ts'
 import { sealManifest } from '../../snapshot/manifest.ts'
 import { type Item, type PageRef, type Place, writePage } from '../../snapshot/page.ts'
+import { earlierAnswer, keepAnswer } from '../answers.ts'
 import { locateBlobs } from '../blobs.ts'
 import { blobsOf, missingBlob } from '../blobs-present.ts'
 import type { At, Caller } from '../rpc.ts'
@@ -60,8 +61,8 @@ export async function takeSnapshot(
   request: SnapshotRequest,
 ): Promise<Outcome<SnapshotShown>> {
   const { fleet, family } = world.identity
-  const taken = nameTaken(world, request.name)
-  if (taken) return taken
+  const before = earlierAnswer<SnapshotShown>(world, caller.idempotency) ?? nameTaken(world, request.name)
+  if (before) return before
   const resolved = resolveAt(world, request.at)
   if (!resolved.ok) return resolved
   const { version } = resolved
@@ -102,8 +103,11 @@ interface Made {
 
 /** The row, in one step with a last look at whether it may still be made. */
 function record(world: World, caller: Caller, request: SnapshotRequest, made: Made): Outcome<SnapshotShown> {
-  const closed = world.closed() ?? nameTaken(world, request.name)
-  if (closed) return closed
+  const before =
+    world.closed() ??
+    earlierAnswer<SnapshotShown>(world, caller.idempotency) ??
+    nameTaken(world, request.name)
+  if (before) return before
   const { version, root, pages, written } = made
   const row: SnapshotRow = {
     name: request.name,
@@ -125,6 +129,7 @@ function record(world: World, caller: Caller, request: SnapshotRequest, made: Ma
       ...Object.values(row),
     )
     tellOf(world, row.name, true)
+    keepAnswer(world, caller.idempotency, show(row), row.created_at)
   })
   return { ok: true, ...show(row) }
 }
