@@ -215,7 +215,7 @@ describe('a file', () => {
       'lares-mtime': '2026-01-01T00:00:00Z',
     })
     expect(asked.map((one) => one.headers.get('content-type')).slice(1)).toEqual([
-      'application/octet-stream',
+      null,
       'image/png',
     ])
   })

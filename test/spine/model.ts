@@ -102,7 +102,10 @@ export class Model {
       case 'state.add': {
         const now = state.get(op.key)?.value ?? 0
         if (state.has(op.key) && typeof state.get(op.key)?.value !== 'number') refuse('invalid')
-        set(now + op.by)
+        const sum = now + op.by
+        // Past a double's exact integers, counting would silently stop.
+        if (!Number.isFinite(sum) || (Number.isInteger(sum) && !Number.isSafeInteger(sum))) refuse('invalid')
+        set(sum)
         return
       }
       case 'state.delete':
