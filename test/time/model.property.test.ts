@@ -5,7 +5,7 @@ import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { freshName, TestWorld } from '../support/world.ts'
-import { type Kind, type ModelOp, ModelSession, type Moment } from './model.ts'
+import { type EntryKind, entryKinds, type Kind, type ModelOp, ModelSession, type Moment } from './model.ts'
 
 /** Sequences of one run; far more in a long one. */
 const runs = Number(env.TEST_RUNS || 150)
@@ -33,6 +33,21 @@ const op: fc.Arbitrary<ModelOp> = fc.oneof(
     }),
   },
   fc.record({ op: fc.constant('move' as const), path, to: path }),
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      op: fc.constant('insert' as const),
+      key: fc.constantFrom('r1', 'r2', 'é'),
+      n: fc.nat({ max: 2 }),
+    }),
+  },
+  fc.record({ op: fc.constant('drop' as const), n: fc.nat({ max: 2 }) }),
+  fc.record({
+    op: fc.constant('remember' as const),
+    id: fc.constantFrom('m1', 'm2'),
+    text: fc.constantFrom('likes tea', 'likes coffee'),
+  }),
+  fc.record({ op: fc.constant('forget' as const), id: fc.constantFrom('m1', 'm2') }),
   fc.record({ op: fc.constant('remove' as const), prefix: fc.constantFrom('d/', 'f', '') }),
 )
 
@@ -74,7 +89,7 @@ const action = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('erase' as const),
       who,
-      kind: fc.constantFrom<Kind>('state', 'file', 'log'),
+      kind: fc.constantFrom<Kind>('state', 'file', 'log', 'memory'),
       nth: fc.nat({ max: 5 }),
     }),
   },
@@ -82,6 +97,18 @@ const action = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), who }) },
 )
 type Action = typeof action extends fc.Arbitrary<infer A> ? A : never
+
+/** A version of a history, never one before the table was defined. */
+function place(part: number, { version }: ModelSession): number {
+  return Math.max(1, Math.floor(part * version))
+}
+
+const namesOf: Record<EntryKind, readonly string[]> = {
+  state: keys,
+  file: paths,
+  row: ['r1', 'r2', 'é'],
+  memory: ['m1', 'm2'],
+}
 
 interface Pair {
   model: ModelSession
@@ -99,7 +126,16 @@ class Run {
 
   async begin(): Promise<void> {
     const world = await TestWorld.create()
-    this.pairs.push({ world, model: new ModelSession(world.name) })
+    // Version 1, of which the model knows no more than that it is there; nothing goes back before it.
+    await world.commit({
+      op: 'table.define',
+      table: 't',
+      columns: { id: { type: 'string' }, n: { type: 'int' } },
+      key: 'id',
+    })
+    const model = new ModelSession(world.name)
+    model.commit([])
+    this.pairs.push({ world, model })
   }
 
   async act(step: Action): Promise<void> {
@@ -110,16 +146,16 @@ class Run {
       case 'commit':
         return this.#commit(pair, step.ops)
       case 'revert': {
-        const to = Math.floor(step.part * model.version)
+        const to = place(step.part, model)
         await world.ok('POST', '/revert', { to, ...(step.kinds === null ? {} : { kinds: step.kinds }) })
         return model.revert(to, step.kinds)
       }
       case 'fork':
-        return this.#fork(pair, Math.floor(step.part * model.version))
+        return this.#fork(pair, place(step.part, model))
       case 'merge':
         return this.#merge(pair, this.pairs[step.from % this.pairs.length], step.strategy)
       case 'snapshot':
-        return this.#snapshot(pair, Math.floor(step.part * model.version))
+        return this.#snapshot(pair, place(step.part, model))
       case 'erase':
         return this.#erase(pair, step.kind, step.nth)
       case 'evict':
@@ -142,11 +178,17 @@ class Run {
       else if (one.op === 'delete') sent.push({ op: 'state.delete', key: one.key })
       else if (one.op === 'append') sent.push({ op: 'log.append', payload: one.payload })
       else if (one.op === 'move') sent.push({ op: 'file.move', path: one.path, to: one.to })
+      else if (one.op === 'insert')
+        sent.push({ op: 'row.insert', table: 't', rows: [{ id: one.key, n: one.n }], on_conflict: 'replace' })
+      else if (one.op === 'drop') sent.push({ op: 'row.delete', table: 't', where: { n: one.n } })
+      else if (one.op === 'remember') sent.push({ op: 'memory.add', id: one.id, text: one.text })
+      else if (one.op === 'forget') sent.push({ op: 'memory.forget', id: one.id })
       else sent.push({ op: 'file.delete', prefix: one.prefix })
     }
     const taken = model.commit(ops)
     const { status, body } = await world.call('POST', '/commits', { ops: sent })
-    expect(status, JSON.stringify(body)).toBe(taken ? 201 : status === 410 ? 410 : 404)
+    const refusals = [404, 409, 410]
+    expect(taken ? [201] : refusals, JSON.stringify(body)).toContain(status)
     if (taken) expect(body.version).toBe(model.version)
   }
 
@@ -176,7 +218,7 @@ class Run {
   }
 
   async #erase({ model, world }: Pair, kind: Kind, nth: number): Promise<void> {
-    const among = kind === 'log' ? model.events.map((_, i) => String(i + 1)) : kind === 'state' ? keys : paths
+    const among = kind === 'log' ? model.events.map((_, i) => String(i + 1)) : namesOf[kind]
     const name = among[nth % Math.max(1, among.length)]
     // A cut is no value of anyone's.
     if (name === undefined || (kind === 'log' && model.events[Number(name) - 1]?.type !== 'message')) return
@@ -194,13 +236,16 @@ class Run {
     for (const { model, world } of this.pairs) {
       const { version, counts } = await world.ok('GET', '')
       expect(version).toBe(model.version)
+      const { state, file, row, memory } = model.head.entries
       expect(counts).toMatchObject({
         events: model.head.events,
-        state: model.head.state.size,
-        files: model.head.files.size,
+        state: state.size,
+        files: file.size,
+        rows: row.size,
+        memories: memory.size,
       })
-      for (const at of new Set([version, version - 1, version >> 1, 0])) {
-        if (at >= 0) expect(await seen(world, at), `${world.name}@${at}`).toEqual(shown(model, model.at(at)))
+      for (const at of new Set([version, version - 1, version >> 1, 1])) {
+        if (at >= 1) expect(await seen(world, at), `${world.name}@${at}`).toEqual(shown(model, model.at(at)))
       }
       expect(await world.ok('GET', '/verify')).toMatchObject({ ok: true, problems: [] })
     }
@@ -220,21 +265,22 @@ async function upload(world: TestWorld, text: string): Promise<string> {
   return sha256
 }
 
-function contentOf(model: ModelSession, { state, files, events }: Moment): string {
+function contentOf(model: ModelSession, { entries, events }: Moment): string {
   const log = model.events.slice(0, events).map(({ type, cell }) => [type, cell.value])
-  const sorted = (map: ReadonlyMap<string, { value: unknown }>) =>
-    [...map].map(([name, cell]) => [name, cell.value]).sort()
-  return JSON.stringify([sorted(state), sorted(files), log])
+  const maps = entryKinds.map((kind) => [...entries[kind]].map(([name, cell]) => [name, cell.value]).sort())
+  return JSON.stringify([...maps, log])
 }
 
 const gone = Symbol.for('erased').toString()
 
-function shown(model: ModelSession, { state, files, active }: Moment): object {
-  const list = (map: Moment['state']) =>
-    Object.fromEntries([...map].map(([name, { value, erased }]) => [name, erased ? gone : value]))
+function shown(model: ModelSession, { entries, active }: Moment): object {
+  const list = (kind: EntryKind) =>
+    Object.fromEntries([...entries[kind]].map(([name, { value, erased }]) => [name, erased ? gone : value]))
   return {
-    state: list(state),
-    files: list(files),
+    state: list('state'),
+    files: list('file'),
+    rows: list('row'),
+    memories: list('memory'),
     log: active.map((seq) => {
       const cell = model.events[seq - 1]?.cell
       return [seq, cell?.erased ? gone : cell?.value]
@@ -261,7 +307,18 @@ async function seen(world: TestWorld, at: number): Promise<object> {
     item.erased ? gone : texts.get(String(item.blob)),
   ])
   const log = (await world.all(`/log?at=${at}`)).map((item) => [item.seq, item.erased ? gone : item.payload])
-  return { state: Object.fromEntries(state), files: Object.fromEntries(files), log }
+  const { rows } = await world.ok('POST', '/query', { sql: 'SELECT id, n FROM t', at })
+  const memories = (await world.all(`/memories?at=${at}`)).map((item) => [
+    item.id,
+    item.erased ? gone : item.text,
+  ])
+  return {
+    state: Object.fromEntries(state),
+    files: Object.fromEntries(files),
+    rows: Object.fromEntries(rows),
+    memories: Object.fromEntries(memories),
+    log,
+  }
 }
 
 describe('time', () => {

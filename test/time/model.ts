@@ -7,9 +7,13 @@ export interface Cell {
   erased: boolean
 }
 
+/** Kinds of entries, each a map of its own; the log is beside them. */
+export const entryKinds = ['state', 'file', 'row', 'memory'] as const
+export type EntryKind = (typeof entryKinds)[number]
+export type Entries = Readonly<Record<EntryKind, ReadonlyMap<string, Cell>>>
+
 export interface Moment {
-  state: ReadonlyMap<string, Cell>
-  files: ReadonlyMap<string, Cell>
+  entries: Entries
   /** Seqs of the active log. */
   active: readonly number[]
   /** Events there are, cuts included. */
@@ -23,6 +27,10 @@ export type ModelOp =
   | { op: 'put'; path: string; text: string }
   | { op: 'move'; path: string; to: string }
   | { op: 'remove'; prefix: string }
+  | { op: 'insert'; key: string; n: number }
+  | { op: 'drop'; n: number }
+  | { op: 'remember'; id: string; text: string }
+  | { op: 'forget'; id: string }
 
 interface Event {
   type: string
@@ -34,9 +42,13 @@ interface Line {
   version: number
 }
 
-export type Kind = 'state' | 'file' | 'log'
+export type Kind = EntryKind | 'log'
 
-const empty: Moment = { state: new Map(), files: new Map(), active: [], events: 0 }
+const empty: Moment = {
+  entries: { state: new Map(), file: new Map(), row: new Map(), memory: new Map() },
+  active: [],
+  events: 0,
+}
 
 export class ModelSession {
   readonly name: string
@@ -77,8 +89,9 @@ export class ModelSession {
     const to = this.at(version)
     const next = this.#draft()
     const all = kinds === null
-    if (all || kinds.includes('state')) next.state = setBack(next.state, to.state)
-    if (all || kinds.includes('file')) next.files = setBack(next.files, to.files)
+    for (const kind of entryKinds) {
+      if (all || kinds.includes(kind)) next.entries[kind] = setBack(next.entries[kind], to.entries[kind])
+    }
     if ((all || kinds.includes('log')) && next.events !== to.events) {
       append(this, next, 'lares.cut', { to: to.events })
       next.active = [...to.active]
@@ -103,8 +116,9 @@ export class ModelSession {
     const was = from.at(base)
     const theirs = from.head
     const next = this.#draft()
-    next.state = mergeMaps(was.state, next.state, theirs.state, strategy)
-    next.files = mergeMaps(was.files, next.files, theirs.files, strategy)
+    for (const kind of entryKinds) {
+      next.entries[kind] = mergeMaps(was.entries[kind], next.entries[kind], theirs.entries[kind], strategy)
+    }
     for (const seq of theirs.active) {
       const event = from.events[seq - 1]
       if (seq <= was.events || event === undefined || event.cell.erased) continue
@@ -129,14 +143,16 @@ export class ModelSession {
     return new Set(event && seq <= this.head.events ? [event.cell] : [])
   }
 
-  #entryCells(kind: 'state' | 'file', key: string): Set<Cell> {
-    const found = this.moments.map((moment) => (kind === 'state' ? moment.state : moment.files).get(key))
+  #entryCells(kind: EntryKind, key: string): Set<Cell> {
+    const found = this.moments.map((moment) => moment.entries[kind].get(key))
     return new Set(found.filter((cell) => cell !== undefined))
   }
 
   #draft(): Draft {
-    const { state, files, active, events } = this.head
-    return { state: new Map(state), files: new Map(files), active: [...active], events }
+    const { entries, active, events } = this.head
+    const { state, file, row, memory } = entries
+    const copies = { state: new Map(state), file: new Map(file), row: new Map(row), memory: new Map(memory) }
+    return { entries: copies, active: [...active], events }
   }
 
   #keep(next: Draft): void {
@@ -145,8 +161,7 @@ export class ModelSession {
 }
 
 interface Draft {
-  state: Map<string, Cell>
-  files: Map<string, Cell>
+  entries: Record<EntryKind, Map<string, Cell>>
   active: number[]
   events: number
 }
@@ -162,30 +177,45 @@ function append(session: ModelSession, next: Draft, type: string, value: unknown
 }
 
 function applyOp(session: ModelSession, next: Draft, op: ModelOp): boolean {
+  const { state, file: files, row: rows, memory: memories } = next.entries
   switch (op.op) {
     case 'set':
-      next.state.set(op.key, cellOf(op.value))
+      state.set(op.key, cellOf(op.value))
       return true
     case 'delete':
-      next.state.delete(op.key)
+      state.delete(op.key)
       return true
     case 'append':
       next.active.push(append(session, next, 'message', op.payload))
       return true
     case 'put':
-      next.files.set(op.path, cellOf(op.text))
+      files.set(op.path, cellOf(op.text))
       return true
     case 'move': {
-      const cell = next.files.get(op.path)
+      const cell = files.get(op.path)
       // What was erased names no bytes that could be moved.
       if (cell === undefined || cell.erased) return false
       if (op.path === op.to) return true
-      next.files.set(op.to, cellOf(cell.value))
-      next.files.delete(op.path)
+      files.set(op.to, cellOf(cell.value))
+      files.delete(op.path)
       return true
     }
+    case 'insert':
+      rows.set(op.key, cellOf(op.n))
+      return true
+    case 'drop':
+      for (const [key, cell] of rows) if (!cell.erased && cell.value === op.n) rows.delete(key)
+      return true
+    case 'remember':
+      // An id is taken while there is a memory of it that can be read.
+      if (memories.get(op.id)?.erased === false) return false
+      memories.set(op.id, cellOf(op.text))
+      return true
+    case 'forget':
+      memories.delete(op.id)
+      return true
     case 'remove':
-      for (const path of [...next.files.keys()]) if (path.startsWith(op.prefix)) next.files.delete(path)
+      for (const path of [...files.keys()]) if (path.startsWith(op.prefix)) files.delete(path)
       return true
   }
 }
