@@ -20,6 +20,7 @@ export default defineConfig({
                 LARES_DIGEST_SECRET: 'dGVzdC1kaWdlc3Qtc2VjcmV0LTMyLWJ5dGVzLWxvbmch',
                 // The long run of the tests that try many things at random.
                 TEST_RUNS: process.env.LARES_TEST_RUNS ?? '',
+                CI: process.env.CI ?? '',
                 TEST_MIGRATIONS: await readD1Migrations('./migrations'),
               },
             },

@@ -214,10 +214,7 @@ describe('a file', () => {
       'lares-mode': '100755',
       'lares-mtime': '2026-01-01T00:00:00Z',
     })
-    expect(asked.map((one) => one.headers.get('content-type')).slice(1)).toEqual([
-      null,
-      'image/png',
-    ])
+    expect(asked.map((one) => one.headers.get('content-type')).slice(1)).toEqual([null, 'image/png'])
   })
 
   test('is read as bytes, text or stream, with what its headers say', async () => {

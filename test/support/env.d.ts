@@ -7,6 +7,8 @@ declare namespace Cloudflare {
   interface Env extends LaresEnv {
     /** How often tests that try things at random do so; empty for a few times. */
     TEST_RUNS: string
+    /** Set where every change is tested. */
+    CI: string
     TEST_MIGRATIONS: import('cloudflare:test').D1Migration[]
   }
   interface GlobalProps {

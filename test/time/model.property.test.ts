@@ -8,7 +8,7 @@ import { freshName, TestWorld } from '../support/world.ts'
 import { type EntryKind, entryKinds, type Kind, type ModelOp, ModelSession, type Moment } from './model.ts'
 
 /** Sequences of one run; far more in a long one. */
-const runs = Number(env.TEST_RUNS || 150)
+const runs = Number(env.TEST_RUNS || (env.CI ? 2000 : 200))
 
 const keys = ['a', 'b', 'b/c', 'é', '😀']
 const paths = ['f', 'd/f', 'd/g', 'e/😀']
