@@ -47,18 +47,18 @@ describe('a recorded run', () => {
 })
 
 describe('the files of a step', () => {
-  const shown = (lines: string, end = '\n') => `[File: /work/a.py (9 lines total)]${end}${lines}`
+  const shown = (lines: string, end = '\n') => `[File: /repo/a.py (9 lines total)]${end}${lines}`
 
   test('are read off what the editor shows, whatever ends its lines', () => {
     const lines = '(3 more lines above)\n4:x = 1\n5:\n6:\ty\n(3 more lines below)\n'
     expect(editsOf(step('edit 4:4\nx = 1\nend_of_edit', `File updated.\n${shown(lines)}`))).toEqual([
-      { path: '/work/a.py', content: 'x = 1\n\n\ty\n' },
+      { path: '/repo/a.py', content: 'x = 1\n\n\ty\n' },
     ])
     expect(editsOf(step('edit 4:4', shown('1:x\r\n2:y\r\n', '\r\n')))).toEqual([
-      { path: '/work/a.py', content: 'x\ny\n' },
+      { path: '/repo/a.py', content: 'x\ny\n' },
     ])
     expect(editsOf(step('create b', '[File: b (1 lines total)]\n1:\n'))).toEqual([
-      { path: '/work/b', content: '' },
+      { path: '/repo/b', content: '' },
     ])
   })
 
@@ -71,13 +71,13 @@ describe('the files of a step', () => {
   test('are what a here-document says', () => {
     const content = 'one\n$two\n'
     for (const first of ["cat <<'EOF' > d/x.txt", 'cat > d/x.txt << EOF', 'cat <<EOF >d/x.txt']) {
-      expect(editsOf(step(`${first}\none\n$two\nEOF\nls`))).toEqual([{ path: '/work/d/x.txt', content }])
+      expect(editsOf(step(`${first}\none\n$two\nEOF\nls`))).toEqual([{ path: '/repo/d/x.txt', content }])
     }
     expect(editsOf(step('cat a.txt > b.txt'))).toEqual([])
   })
 
   test('go when they are removed, if the run wrote them', () => {
-    expect(editsOf(step('rm -f a.py'))).toEqual([{ path: '/work/a.py', removed: true }])
+    expect(editsOf(step('rm -f a.py'))).toEqual([{ path: '/repo/a.py', removed: true }])
     expect(editsOf(step('rm *.py'))).toEqual([])
     const run = {
       name: 'r',
@@ -85,8 +85,8 @@ describe('the files of a step', () => {
     }
     expect(run.steps.map((_, index) => summarise(run, index).touched)).toEqual([
       [],
-      ['+work/work/a'],
-      ['-work/work/a'],
+      ['+work/repo/a'],
+      ['-work/repo/a'],
       [],
     ])
   })
