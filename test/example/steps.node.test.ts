@@ -6,7 +6,7 @@ import { recordStep, summarise } from '../../examples/durable-agent/steps.ts'
 import { Transaction } from '../../src/client/transaction.ts'
 import { runs } from './runs.ts'
 
-function step(action: string, observation = '', workingDir = '/work'): RecordedStep {
+function step(action: string, observation = '', workingDir = '/repo'): RecordedStep {
   return { action, observation, workingDir, response: '', thought: '', openFile: null }
 }
 
