@@ -15,7 +15,7 @@ import { limits } from '../protocol/limits.ts'
 import { keyProblem, pathProblem, sha256Pattern, tableNamePattern } from '../protocol/names.ts'
 import { fileMode, lane, mediaType } from '../protocol/ops.ts'
 import type { RefKind } from '../protocol/refs.ts'
-import { ref, seq, text, timestamp } from '../protocol/values.ts'
+import { ref, seq, sha256, text, timestamp } from '../protocol/values.ts'
 import { type Item, toHex } from './page.ts'
 
 /** What an event's text says. */
@@ -86,9 +86,36 @@ function checkEntry(hashes: Hashes, kind: RefKind, item: Item, large: string | n
     return fileTrouble(value, item.size)
   }
   if (utf8Length(text) !== item.size) return { problem: 'the value has another size' }
-  if (kind !== 'state' && !isObject(value)) return { problem: `no ${kind} is like this` }
-  return fine(null)
+  return shapeOf(kind).safeParse(value).success ? fine(null) : { problem: `no ${kind} is like this` }
 }
+
+/** As far as whoever reads a value of this kind relies on it. */
+function shapeOf(kind: RefKind): z.ZodType {
+  switch (kind) {
+    case 'memory':
+      return memoryShape
+    case 'row':
+      return rowShape
+    case 'view':
+      return viewShape
+    case 'table':
+      return tableShape
+    default:
+      return anyShape
+  }
+}
+
+const anyShape = z.unknown()
+const memoryShape = z.object({
+  text: z.string(),
+  tags: z.array(z.string()),
+  meta: z.record(z.string(), z.unknown()),
+  created_at: z.string(),
+})
+/** Under `@` a row names the blobs of its cells. */
+const rowShape = z.looseObject({ '@': z.array(sha256).optional() })
+const viewShape = z.object({ sql: z.string() })
+const tableShape = z.looseObject({})
 
 function checkEvent(hashes: Hashes, item: Item, large: string | null): Checked {
   const wrong = { problem: 'no event is like this' }

@@ -54,6 +54,24 @@ describe('an import with the journal', () => {
     expect(await historyOf(again)).toEqual(await historyOf(copy))
   })
 
+  it('finds what it finds by: words of memories, indexes of tables, and where things come from', async () => {
+    const world = await richWorld()
+    for (const query of ['', '?journal=true']) {
+      const copy = await imported(await archiveOf(world, query))
+      for (const of of [world, copy]) {
+        expect((await of.ok('POST', '/recall', { query: 'mill', mode: 'text' })).items[0].id).toBe('m1')
+        expect((await of.call('POST', '/tables/tasks/rows', { rows: [{ name: 'a' }] })).body.code).toBe(
+          'exists',
+        )
+        const { edges } = await of.ok('GET', '/lineage?of=state:many&direction=up')
+        expect(edges.map(({ from }: { from: string }) => from).sort()).toEqual([
+          'file:copy.txt',
+          'state:plan',
+        ])
+      }
+    }
+  })
+
   it('verifies, as the original does', async () => {
     const copy = await imported(await archiveOf(await richWorld(), '?journal=true'))
     expect(await copy.ok('GET', '/verify')).toMatchObject({ ok: true, problems: [] })
@@ -145,6 +163,19 @@ describe('an import', () => {
     expect([retry.status, retry.body]).toEqual([201, first.body])
     const other = await importInto(name, await archiveOf(await TestWorld.create()), key)
     expect(other.body.code).toBe('idempotency_mismatch')
+  })
+
+  it('of one name by several at once makes one session, whole', async () => {
+    const world = await richWorld()
+    const archive = await archiveOf(world, '?journal=true')
+    const name = freshName('i')
+    const answers = await Promise.all([1, 2, 3, 4].map(() => importInto(name, archive)))
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
+    for (const { status, body } of answers)
+      if (status !== 201) expect([status, ['exists', 'in_flight'].includes(body.code)]).toEqual([409, true])
+    const copy = new TestWorld(name)
+    expect((await copy.ok('GET', '')).digest).toBe((await world.ok('GET', '')).digest)
+    expect(await copy.ok('GET', '/verify')).toMatchObject({ ok: true, problems: [] })
   })
 
   it('of a deleted name is gone', async () => {

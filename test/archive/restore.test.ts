@@ -42,6 +42,10 @@ describe('a session whose object lost its storage', () => {
       counts,
       bytes,
     })
+    expect((await world.ok('POST', '/recall', { query: 'mill', mode: 'text' })).items[0].id).toBe('m1')
+    expect((await world.call('POST', '/tables/tasks/rows', { rows: [{ name: 'a' }] })).body.code).toBe(
+      'exists',
+    )
     expect(await world.file('b.bin')).toBe('x'.repeat(90_000))
     expect((await world.ok('POST', '/snapshots', { name: 'again' })).root).toBe(root)
     expect(await world.ok('GET', '/verify')).toMatchObject({ ok: true, problems: [] })

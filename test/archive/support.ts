@@ -45,6 +45,11 @@ export async function richWorld(name = freshName()): Promise<TestWorld> {
   })
   await world.ok('POST', '/tables/tasks/update', { where: { name: 'a' }, set: { cost: 3 } })
   await world.ok('POST', '/tables/tasks/update', { where: { name: 'nobody' }, set: { cost: 3 } })
+  const shot = (await world.all('/files')).find(({ path }) => path === 'copy.txt')?.blob
+  await world.ok('POST', '/tables/tasks/update', { where: { name: 'b' }, set: { shot } })
+  await world.ok('POST', '/memories', { id: 'm1', text: 'The harbour lies north of the mill', tags: ['map'] })
+  await world.ok('POST', '/memories', { id: 'm2', text: 'Forgotten soon' })
+  await world.call('DELETE', '/memories/m2')
   await world.ok('PUT', '/views/dear', { sql: 'SELECT name FROM tasks WHERE cost > 2' })
   const { version } = await world.ok('GET', '')
   await world.commit({ op: 'state.delete', key: 'large' }, { op: 'log.append', payload: 'to be cut' })
@@ -131,6 +136,7 @@ export async function everything(world: TestWorld, version: number): Promise<obj
     active: (await world.all(`/log?at=${version}`)).map(({ seq }) => seq),
     tables: await world.all(`/tables?at=${version}`),
     rows: (await world.call('GET', `/tables/tasks/rows?at=${version}`)).body.items ?? null,
+    memories: await world.all(`/memories?at=${version}`),
     views: await world.all(`/views?at=${version}`),
     pending: await world.all(`/log/pending?at=${version}`),
   }
