@@ -4,7 +4,7 @@
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
-const timeouts = { testTimeout: 60_000, hookTimeout: 60_000, teardownTimeout: 20_000 }
+const timeouts = { testTimeout: 180_000, hookTimeout: 120_000, teardownTimeout: 20_000 }
 
 export default defineConfig({
   test: {
