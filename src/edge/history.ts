@@ -7,12 +7,12 @@ import { decodeCursor, encodeCursor } from '../protocol/paging.ts'
 import { parseRef, type RefKind } from '../protocol/refs.ts'
 import { entryKinds, mergeBody, revertBody } from '../protocol/time.ts'
 import type { FoundBlob } from '../session/blob-rpc.ts'
-import type { SessionStub } from '../session/rpc.ts'
+import type { Piece, SessionStub } from '../session/rpc.ts'
 import { readBody, readText } from './body.ts'
 import { callerOf } from './caller.ts'
 import type { EdgeEnv } from './context.ts'
 import { sessionRoute, sessionStub, type Visit } from './door.ts'
-import { withHunks } from './hunks.ts'
+import { type Find, withHunks } from './hunks.ts'
 import { invalid, parsePoint, pointOf, type Query, readLimit, readQuery } from './query.ts'
 import { Problem, reply, replyFailure, replyJson } from './reply.ts'
 import { fill } from './spill.ts'
@@ -71,11 +71,23 @@ async function diff(visit: Visit): Promise<Response> {
   const page = other === undefined ? await stub.diff(asked) : await stub.diffWith(other, asked)
   if (!page.ok) return replyFailure(c, page)
   const holders = other === undefined ? [stub] : [stub, sessionStub(c, who.fleet, other)]
-  const items = await withHunks(c.env, (sha256) => findIn(holders, sha256), page.items)
+  const find = (sha256: string) => findIn(holders, sha256)
+  const items = await placed(await withHunks(c.env, find, page.items), find)
   const next = page.next === null ? 'null' : JSON.stringify(encodeCursor('diff', page.next))
   return reply(c, fill(c.env, who.fleet, ['{"items":[', ...items, `],"next":${next}}`]), {
     version: page.version,
   })
+}
+
+/** The pieces, each with where its blob lies: what another session's page says is only its name. */
+async function placed(pieces: readonly Piece[], find: Find): Promise<Piece[]> {
+  const all: Piece[] = []
+  for (const piece of pieces) {
+    const found = typeof piece === 'string' || piece.place !== null ? null : await find(piece.blob)
+    if (found === null || typeof piece === 'string' || 'bytes' in found.place) all.push(piece)
+    else all.push({ ...piece, place: { ...found.place, size: found.size } })
+  }
+  return all
 }
 
 async function findIn(holders: readonly SessionStub[], sha256: string): Promise<FoundBlob | null> {

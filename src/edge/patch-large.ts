@@ -23,6 +23,9 @@ export type AskedOperation = Operation & Pick<WireOperation, 'must' | 'match'>
 /** How often a value may move under a patch before the client is asked to come later. */
 const tries = 8
 
+/** Characters of all values together that a commit's patches make at the edge. */
+const patchedChars = 4 * limits.commitBytes
+
 /** Commits operations, large values and patches of large values among them. */
 export async function commitAny(
   visit: Visit,
@@ -68,6 +71,7 @@ async function applyPatches(
 ): Promise<SpilledOps | Failure> {
   const held = new Map<string, Held>()
   const out: SpilledOps = { ops: [], blobs: [...blobs] }
+  let room = patchedChars
   for (const [index, op] of ops.entries()) {
     if (!('key' in op) || op.key === undefined || !large.has(op.key) || op.op === 'log.append') {
       out.ops.push(op)
@@ -76,6 +80,13 @@ async function applyPatches(
     if (op.op === 'state.patch') {
       const base = held.get(op.key) ?? (await read(visit, op.key))
       const text = patchedText(base.text, op.patch, index)
+      room -= text.length
+      // A small patch may make a large value, and each is written.
+      if (room < 0)
+        return fail('too_large', 'the patched values of one commit are too large together', {
+          limit: patchedChars,
+          pointer: `/ops/${index}`,
+        })
       const value = (await spillValue(visit, text, text, out.blobs)) ?? text
       out.ops.push({ ...op, patch: canonical(null), patched: { base: base.digest, value } })
       held.set(op.key, { text, digest: digestOf(visit, text) })
@@ -108,8 +119,8 @@ async function textOf(
   blobs: readonly NewBlob[],
 ): Promise<Canonical> {
   const place = blobs.find((one) => one.sha256 === blob)?.place
-  const key = place !== undefined && 'key' in place ? place.key : null
-  const body = fill(visit.c.env, visit.who.fleet, [{ blob, size, key }])
+  const where = place !== undefined && 'key' in place ? { ...place, size } : null
+  const body = fill(visit.c.env, visit.who.fleet, [{ blob, size, place: where }])
   // The edge itself has just written it, in canonical form.
   return (await new Response(body).text()) as Canonical
 }

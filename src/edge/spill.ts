@@ -147,6 +147,17 @@ export function fill(env: Env, fleet: string, pieces: readonly Piece[]): string 
   return readable
 }
 
+/** A blob whose place is not known can only lie under its own name. */
+function open(
+  env: Env,
+  fleet: string,
+  { blob, place }: Exclude<Piece, string>,
+): Promise<R2ObjectBody | null> {
+  if (place === null) return env.BLOBS.get(blobKey(fleet, blob))
+  const { key, start, size } = place
+  return env.BLOBS.get(key, { range: { offset: start, length: size } })
+}
+
 async function pour(
   env: Env,
   fleet: string,
@@ -161,7 +172,7 @@ async function pour(
       writer.releaseLock()
       continue
     }
-    const object = await env.BLOBS.get(piece.key ?? blobKey(fleet, piece.blob))
+    const object = await open(env, fleet, piece)
     if (object === null) {
       const error = new Error('a blob is missing')
       await writable.abort(error)

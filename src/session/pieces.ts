@@ -3,17 +3,18 @@
 
 import { limits } from '../protocol/limits.ts'
 import type { Piece } from './rpc.ts'
+import { placeOf } from './store.ts'
 
 export interface StoredValue {
   text: string | null
   blob: string | null
-  blob_key?: string | null
+  blob_place?: string | null
   size: number
 }
 
 /** The stored value as a piece of JSON; null when it does not read back. */
-export function valuePiece({ text, blob, blob_key, size }: StoredValue): Piece | null {
-  return text ?? (blob === null ? null : { blob, size, key: blob_key ?? null })
+export function valuePiece({ text, blob, blob_place, size }: StoredValue): Piece | null {
+  return text ?? (blob === null ? null : { blob, size, place: placeOf(blob_place) })
 }
 
 /** A text of so many characters stays apart: a single character beyond Latin-1 doubles what the text it is in takes to travel. */

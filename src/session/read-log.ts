@@ -23,7 +23,7 @@ export type EventRow = {
   origin: string | null
   text: string | null
   blob: string | null
-  blob_key: string | null
+  blob_place: string | null
   size: number
   salt: ArrayBuffer
   digest: ArrayBuffer

@@ -40,8 +40,15 @@ export interface Spilled {
 /** A JSON value on its way into the object. */
 export type Value = Canonical | Spilled
 
+/** Bytes in R2: of an object of their own, or of a pack. */
+export interface Stretch {
+  key: string
+  start: number
+  size: number
+}
+
 /** JSON text, or the name of a blob that holds a value's canonical text; a list of pieces, joined, is JSON. */
-export type Piece = string | { blob: string; size: number; key: string | null }
+export type Piece = string | { blob: string; size: number; place: Stretch | null }
 
 /** Who asks, as far as the object must know. The edge has checked that they may. */
 export interface Caller {
@@ -258,8 +265,8 @@ export interface TimeRpc {
     name: string,
     after: string | null,
     limit: number,
-  ): Promise<Outcome<{ items: SnapshotObject[]; next: string | null }>>
-  dropSnapshot(caller: Caller, name: string): Promise<Outcome<object>>
+  ): Promise<Outcome<{ version: number; items: SnapshotObject[]; next: string | null }>>
+  dropSnapshot(caller: Caller, name: string): Promise<Outcome<{ version: number }>>
 
   diff(query: DiffQuery): Promise<Outcome<DiffPage>>
   diffWith(other: string, query: DiffQuery): Promise<Outcome<DiffPage>>

@@ -3,6 +3,7 @@
 
 import type { Canonical } from '../protocol/canonical.ts'
 import type { EntryKind } from '../protocol/refs.ts'
+import type { Stretch } from './rpc.ts'
 
 // A type and not an interface: only a type fits the index signature that rows have.
 export type Entry = {
@@ -13,8 +14,8 @@ export type Entry = {
   /** Null when it lies in R2. What was stored was canonical, and reads back as it was written. */
   text: Canonical | null
   blob: string | null
-  /** Where in R2 it lies. */
-  blob_key: string | null
+  /** Where in R2 it lies, as JSON: key, start and size. */
+  blob_place: string | null
   size: number
   salt: ArrayBuffer
   digest: ArrayBuffer
@@ -24,8 +25,15 @@ export type Entry = {
 export const storedText = 'CASE WHEN json_valid(value, 8) THEN json(value) END'
 
 export const valueColumns = `${storedText} AS text, blob,
-   (SELECT b.key FROM blobs AS b WHERE b.sha256 = blob) AS blob_key, size, salt, digest`
+   (SELECT json_array(b.key, b.start, b.size) FROM blobs AS b WHERE b.sha256 = blob) AS blob_place, size, salt, digest`
 export const entryColumns = `key, since, inputs, ${valueColumns}`
+
+/** Reads back what `valueColumns` says of a blob. */
+export function placeOf(text: string | null | undefined): Stretch | null {
+  if (text == null) return null
+  const [key, start, size]: [string, number, number] = JSON.parse(text)
+  return { key, start, size }
+}
 
 export function currentEntry(sql: SqlStorage, kind: EntryKind, key: string): Entry | null {
   return (

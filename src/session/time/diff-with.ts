@@ -71,5 +71,5 @@ function asItem(ref: string, { kind, before, after }: Difference): DiffItem {
 function shown(item: Item | null): DiffItem['before'] {
   if (item === null) return null
   if (item.text !== null) return [item.text]
-  return item.blob === null ? ['null'] : [{ blob: item.blob, size: item.size, key: null }]
+  return item.blob === null ? ['null'] : [{ blob: item.blob, size: item.size, place: null }]
 }

@@ -17,7 +17,7 @@ import { isErased } from '../erased.ts'
 import { type CommitRow, changesOf, commitColumns } from '../history.ts'
 import { type EventRow, eventColumns } from '../read-log.ts'
 import { type Found, type VerifyCursor, type VerifyPhase, type VerifyStep, verifyPhases } from '../rpc.ts'
-import { type Entry, entryColumns } from '../store.ts'
+import { type Entry, entryColumns, placeOf } from '../store.ts'
 import { rfc3339 } from '../time.ts'
 import type { World } from '../world.ts'
 import { eraseOperation } from './erased-ref.ts'
@@ -218,14 +218,15 @@ function checkValue(
   )
 }
 
-type Stored = { text: string | null; blob: string | null; blob_key: string | null }
+type Stored = { text: string | null; blob: string | null; blob_place: string | null }
 
 /** The value's canonical text, from its row or from R2. */
-async function wholeText(env: Env, { text, blob, blob_key }: Stored): Promise<Canonical | null> {
+async function wholeText(env: Env, { text, blob, blob_place }: Stored): Promise<Canonical | null> {
   // What was stored was canonical.
   if (text !== null) return text as Canonical
-  if (blob === null || blob_key === null) return null
-  const object = await env.BLOBS.get(blob_key)
+  const place = blob === null ? null : placeOf(blob_place)
+  if (place === null) return null
+  const object = await env.BLOBS.get(place.key, { range: { offset: place.start, length: place.size } })
   return object === null ? null : ((await object.text()) as Canonical)
 }
 
