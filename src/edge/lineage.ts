@@ -4,6 +4,7 @@ import type { Hono } from 'hono'
 import { limits } from '../protocol/limits.ts'
 import type { EdgeEnv } from './context.ts'
 import { sessionRoute } from './door.ts'
+import { isFixed, readHeaders } from './lists.ts'
 import { invalid, readAt, readChoice, readQuery, readWhole } from './query.ts'
 import { replyFailure, replyJson } from './reply.ts'
 
@@ -22,6 +23,6 @@ export function lineageRoutes(app: Hono<EdgeEnv>): void {
     })
     if (!answer.ok) return replyFailure(c, answer)
     const { version, nodes, edges, more } = answer
-    return replyJson(c, { of, version, nodes, edges, more }, { version })
+    return replyJson(c, { of, version, nodes, edges, more }, { version, headers: readHeaders(isFixed(c)) })
   })
 }

@@ -27,7 +27,7 @@ export async function serve(
   const wanted = current === undefined || current === headers.etag ? c.req.header('range') : undefined
   const range = parseRange(wanted, size)
   if (range === 'unsatisfiable') {
-    return replyFailure(c, fail('range_not_satisfiable', `the file has ${size} bytes`), {
+    return replyFailure(c, fail('range_not_satisfiable', `the file has ${size} bytes`, { head: version }), {
       'content-range': `bytes */${size}`,
     })
   }

@@ -52,16 +52,14 @@ export function snapshotRoutes(app: Hono<EdgeEnv>): void {
       readLimit(query),
     )
     if (!page.ok) return replyFailure(c, page)
-    return replyJson(c, {
-      items: page.items,
-      next: page.next === null ? null : encodeCursor(list, page.next),
-    })
+    const next = page.next === null ? null : encodeCursor(list, page.next)
+    return replyJson(c, { items: page.items, next }, { version: page.version })
   })
 
   sessionRoute(app, 'delete', '/snapshots/:name', 'snapshot', async ({ c, stub }) => {
     readQuery(c, [])
     const dropped = await stub.dropSnapshot(callerOf(c, ''), nameOf(c))
-    return dropped.ok ? replyEmpty(c, 204) : replyFailure(c, dropped)
+    return dropped.ok ? replyEmpty(c, 204, { version: dropped.version }) : replyFailure(c, dropped)
   })
 }
 

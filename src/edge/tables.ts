@@ -21,7 +21,7 @@ import { check, readBody, readText } from './body.ts'
 import { callerOf } from './caller.ts'
 import type { EdgeContext, EdgeEnv } from './context.ts'
 import { sessionRoute, type Visit } from './door.ts'
-import { isKnown, readHeaders, replyPage } from './lists.ts'
+import { isFixed, isKnown, readHeaders, replyPage } from './lists.ts'
 import { invalid, pointOf, readAt, readCursor, readLimit, readQuery } from './query.ts'
 import { Problem, reply, replyEmpty, replyFailure, replyJson } from './reply.ts'
 import { preconditions } from './state.ts'
@@ -189,7 +189,10 @@ async function rows(
   const page = await asked
   if (!page.ok) return replyFailure(c, page)
   const next = page.next === null ? 'null' : JSON.stringify(encodeCursor(list, page.next))
-  return reply(c, `{"items":[${page.items.join('')}],"next":${next}}`, { version: page.version })
+  return reply(c, `{"items":[${page.items.join('')}],"next":${next}}`, {
+    version: page.version,
+    headers: readHeaders(isFixed(c)),
+  })
 }
 
 function cursorOf(list: string, cursor: string | undefined): string | null {

@@ -4,6 +4,7 @@
 import { createTarPacker, type TarHeader } from 'modern-tar'
 import type { TreeFile, TreeQuery } from '../session/blob-rpc.ts'
 import type { Visit } from './door.ts'
+import { isFixed, readHeaders } from './lists.ts'
 import { Problem, reply, replyFailure } from './reply.ts'
 import { Spans } from './spans.ts'
 
@@ -32,6 +33,7 @@ export async function replyTree(visit: Visit, query: Omit<TreeQuery, 'cursor'>):
   return reply(c, readable, {
     version: first.version,
     headers: {
+      ...readHeaders(isFixed(c)),
       'content-type': 'application/x-tar',
       'content-disposition': 'attachment; filename="files.tar"',
       'x-content-type-options': 'nosniff',

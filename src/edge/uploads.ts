@@ -48,7 +48,7 @@ export function uploadRoutes(app: Hono<EdgeEnv>): void {
     readQuery(c, [])
     requireUpload(who)
     const aborted = await stub.abortUpload(callerOf(c, ''), uploadOf(c))
-    return aborted.ok ? replyEmpty(c, 204) : replyFailure(c, aborted)
+    return aborted.ok ? replyEmpty(c, 204, { version: aborted.version }) : replyFailure(c, aborted)
   })
 }
 

@@ -106,7 +106,7 @@ export interface BlobRpc {
   /** From here on the upload's object belongs to a blob, not to the upload alone. */
   sealUpload(caller: Caller, upload: string, sha256: string, size: number): Promise<Outcome<object>>
   /** Forgets an upload; what is in R2 under its key is removed behind the answer. */
-  abortUpload(caller: Caller, upload: string): Promise<Outcome<object>>
+  abortUpload(caller: Caller, upload: string): Promise<Outcome<{ version: number }>>
   /** Removes uploads that had no part since `before`. Run by the session's own alarm. */
   expireUploads(before: number): Promise<Outcome<object>>
 }

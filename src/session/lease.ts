@@ -45,7 +45,9 @@ export function admit(
 ): { held: boolean } | Failure {
   const alive = leaseLives(world)
   if (token !== undefined) {
-    return alive && isToken(world.lease, token) ? { held: true } : fenced(world, 'the lease token is stale')
+    return alive && isToken(world.lease, token)
+      ? { held: true }
+      : fenced(world, 'the lease token is missing or stale')
   }
   if (alive && !outsider) return fenced(world, 'the session is leased, and no lease token was shown')
   return { held: false }

@@ -103,11 +103,11 @@ export interface Remains {
 }
 
 /** Takes an open upload out of use; its row stays until its object is gone. */
-export function abortUpload(world: World, upload: string): Outcome<object> {
+export function abortUpload(world: World, upload: string): Outcome<{ version: number }> {
   const row = rowOf(world, upload)
   if (row?.state !== 'open') return noSuchUpload()
   world.sql.exec("UPDATE uploads SET state = 'aborted' WHERE upload = ?", upload)
-  return { ok: true }
+  return { ok: true, version: world.head.version }
 }
 
 /** Marks old uploads as aborted and answers whose objects have to go. */

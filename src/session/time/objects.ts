@@ -34,7 +34,7 @@ export async function snapshotObjects(
   name: string,
   after: string | null,
   limit: number,
-): Promise<Outcome<{ items: SnapshotObject[]; next: string | null }>> {
+): Promise<Outcome<{ version: number; items: SnapshotObject[]; next: string | null }>> {
   const { fleet, family } = world.identity
   const row = world.sql.exec<SnapshotRow>('SELECT * FROM snapshots WHERE name = ?', name).toArray()[0]
   if (!row) return fail('not_found', 'there is no such snapshot')
@@ -69,7 +69,7 @@ export async function snapshotObjects(
       })
     }
   }
-  return { ok: true, items, next: index < pages.length ? String(index) : null }
+  return { ok: true, version: row.version, items, next: index < pages.length ? String(index) : null }
 }
 
 /** A manifest's text; null when it is missing. */

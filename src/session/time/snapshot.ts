@@ -156,12 +156,12 @@ export function readSnapshot({ sql }: World, name: string): Outcome<SnapshotShow
 }
 
 /** Takes a snapshot's row away. Its pages stay while another snapshot names them; the sweep takes the others. */
-export function dropSnapshot(world: World, name: string): Outcome<object> {
+export function dropSnapshot(world: World, name: string): Outcome<{ version: number }> {
   return world.storage.transactionSync(() => {
     const dropped = world.sql.exec('DELETE FROM snapshots WHERE name = ?', name)
     if (dropped.rowsWritten === 0) return fail('not_found', 'there is no such snapshot')
     tellOf(world, name, false)
-    return { ok: true }
+    return { ok: true, version: world.head.version }
   })
 }
 
