@@ -6,7 +6,7 @@ import { can, canReadFile, canWriteFile } from '../auth/scopes.ts'
 import { fail } from '../protocol/errors.ts'
 import { commitBody, type Operation } from '../protocol/ops.ts'
 import { parseWhole } from '../protocol/paging.ts'
-import type { CommitRequest } from '../session/rpc.ts'
+import type { CommitPart, CommitRequest, Piece, SessionStub } from '../session/rpc.ts'
 import { readBody, readText } from './body.ts'
 import type { EdgeEnv } from './context.ts'
 import { sessionRoute, type Visit } from './door.ts'
@@ -14,7 +14,7 @@ import { isKnown, readHeaders, replyPage } from './lists.ts'
 import { commitAny } from './patch-large.ts'
 import { readChoice, readCursor, readLimit, readQuery, readWhole } from './query.ts'
 import { Problem, reply, replyEmpty, replyFailure, replyJson } from './reply.ts'
-import { fill } from './spill.ts'
+import { fill, pour } from './spill.ts'
 
 export function commitRoutes(app: Hono<EdgeEnv>): void {
   sessionRoute(app, 'post', '/commits', 'any', async (visit) => {
@@ -50,15 +50,23 @@ export function commitRoutes(app: Hono<EdgeEnv>): void {
     const etag = `"${read.digest}"`
     const headers = { ...readHeaders(true), etag }
     if (isKnown(c.req.header('if-none-match'), etag)) return replyEmpty(c, 304, { version, headers })
-    const pieces = read.commit
-    for (let { next } = read; next !== null; ) {
-      const more = await stub.readCommit(version, next)
-      if (!more.ok) return replyFailure(c, more)
-      for (const piece of more.commit) pieces.push(piece)
-      next = more.next
-    }
-    return reply(c, fill(c.env, who.fleet, pieces), { version, headers })
+    const body =
+      read.next === null
+        ? fill(c.env, who.fleet, read.commit)
+        : pour(c.env, who.fleet, piecesOf(stub, version, read))
+    return reply(c, body, { version, headers })
   })
+}
+
+/** A long commit, part by part: what one commit changed may be more than there is room for at the edge. */
+async function* piecesOf(stub: SessionStub, version: number, first: CommitPart): AsyncGenerator<Piece> {
+  yield* first.commit
+  for (let { next } = first; next !== null; ) {
+    const more = await stub.readCommit(version, next)
+    if (!more.ok) throw new Problem(more)
+    yield* more.commit
+    next = more.next
+  }
 }
 
 /**

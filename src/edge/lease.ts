@@ -2,6 +2,7 @@
 
 import type { Hono } from 'hono'
 import { leaseBody, leaseRenew } from '../protocol/resources.ts'
+import type { Caller } from '../session/rpc.ts'
 import { readBody, readOptionalBody, readText } from './body.ts'
 import { callerOf } from './caller.ts'
 import type { EdgeContext, EdgeEnv } from './context.ts'
@@ -15,7 +16,7 @@ export function leaseRoutes(app: Hono<EdgeEnv>): void {
     const text = await readText(c)
     const { holder, ttl, steal = false } = await readBody(c, leaseBody, text)
     if (steal) requireScope(who, 'lease')
-    const granted = await stub.acquireLease(callerOf(c, text), { holder, ttl, steal })
+    const granted = await stub.acquireLease(asThemselves(callerOf(c, text)), { holder, ttl, steal })
     if (!granted.ok) return replyFailure(c, granted)
     const { epoch, token, expires_at, version } = granted
     return replyJson(c, { epoch, token, expires_at }, { status: 201, version })
@@ -35,6 +36,13 @@ export function leaseRoutes(app: Hono<EdgeEnv>): void {
     const released = await stub.releaseLease(leaseToken(c))
     return released.ok ? replyEmpty(c, 204, { version: released.version }) : replyFailure(c, released)
   })
+}
+
+/** The answer holds a secret: whoever else uses the same key must not be given it. */
+function asThemselves(caller: Caller): Caller {
+  const { idempotency, actor } = caller
+  if (idempotency === undefined) return caller
+  return { ...caller, idempotency: { ...idempotency, key: `${idempotency.key}\n${actor}` } }
 }
 
 /** None is as stale as an old one; the object says what the epoch is. */

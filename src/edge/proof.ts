@@ -38,6 +38,7 @@ export function proofRoutes(app: Hono<EdgeEnv>): void {
       }
     }
     let erased = 0
+    let own: number | null = null
     for (const { session, targets } of found.owners) {
       const caller = callerOf(c, text)
       const first = session === visit.session ? stub : sessionStub(c, who.fleet, session)
@@ -46,7 +47,9 @@ export function proofRoutes(app: Hono<EdgeEnv>): void {
       if (!outcome.ok && outcome.code === 'gone') await first.relayErase(caller, targets)
       else if (!outcome.ok) return replyFailure(c, outcome)
       erased += outcome.ok ? outcome.erased : targets.length
+      if (outcome.ok && session === visit.session) own = outcome.version
     }
+    if (own !== null) return replyJson(c, { version: own, erased }, { version: own })
     const described = await stub.describe()
     if (!described.ok) return replyFailure(c, described)
     return replyJson(c, { version: described.version, erased }, { version: described.version })

@@ -140,10 +140,18 @@ function carried(op: WireOperation): Value | undefined {
 
 /** JSON text from pieces: at once when all of it is here, streamed when some of it lies in R2. */
 export function fill(env: Env, fleet: string, pieces: readonly Piece[]): string | ReadableStream<Uint8Array> {
-  if (pieces.every((piece) => typeof piece === 'string')) return pieces.join('')
+  return pieces.every((piece) => typeof piece === 'string') ? pieces.join('') : pour(env, fleet, pieces)
+}
+
+/** JSON text from pieces that come one after the other, and are never here all at once. */
+export function pour(
+  env: Env,
+  fleet: string,
+  pieces: Iterable<Piece> | AsyncIterable<Piece>,
+): ReadableStream<Uint8Array> {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   // Failing half-way breaks the stream off, which a reader of JSON cannot take for an answer.
-  pour(env, fleet, pieces, writable).catch(() => {})
+  write(env, fleet, pieces, writable).catch((error) => writable.abort(error).catch(() => {}))
   return readable
 }
 
@@ -158,26 +166,25 @@ function open(
   return env.BLOBS.get(key, { range: { offset: start, length: size } })
 }
 
-async function pour(
+async function write(
   env: Env,
   fleet: string,
-  pieces: readonly Piece[],
+  pieces: Iterable<Piece> | AsyncIterable<Piece>,
   writable: WritableStream<Uint8Array>,
 ): Promise<void> {
   const encoder = new TextEncoder()
-  for (const piece of pieces) {
+  for await (const piece of pieces) {
     if (typeof piece === 'string') {
       const writer = writable.getWriter()
-      await writer.write(encoder.encode(piece))
-      writer.releaseLock()
+      try {
+        await writer.write(encoder.encode(piece))
+      } finally {
+        writer.releaseLock()
+      }
       continue
     }
     const object = await open(env, fleet, piece)
-    if (object === null) {
-      const error = new Error('a blob is missing')
-      await writable.abort(error)
-      throw error
-    }
+    if (object === null) throw new Error('a blob is missing')
     await object.body.pipeTo(writable, { preventClose: true })
   }
   await writable.close()

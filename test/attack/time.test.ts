@@ -138,3 +138,19 @@ async function inR2(text: string): Promise<boolean> {
     cursor = page.cursor
   }
 }
+
+it('a merge from a fork that has pruned its past says so, and loses no deletion', async () => {
+  const parent = await written()
+  await parent.set('b', 1)
+  const child = await forkOf(parent)
+  await child.commit({ op: 'state.delete', key: 'b' })
+  await child.ok('PATCH', '', { retention: { versions: 1 } })
+  const { origin } = await child.ok('GET', '')
+  for (let i = 0; (await child.call('GET', `/state?at=${origin.version}`)).status !== 410; i++) {
+    if (i > 100) throw new Error('nothing was pruned')
+    await child.set('tick', i)
+    await alarms(child)
+  }
+  const merged = await parent.call('POST', '/merge', { from: child.name })
+  expect([merged.status, merged.body.code]).toEqual([410, 'gone'])
+})

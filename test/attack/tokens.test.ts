@@ -46,3 +46,15 @@ it('a misspelt fleet is no fleet, also where a session is yet to be named', asyn
   expect([made.status, made.body.code]).toEqual([404, 'not_found'])
   expect((await ask('GET', '/v1/sessions', { headers })).status).toBe(404)
 })
+
+it('nobody is given a lease that someone else took under the same idempotency key', async () => {
+  const session = await newSession()
+  const asked = { json: { holder: 'h', ttl: 60 }, headers: { 'idempotency-key': 'one' } }
+  const [one, other] = await Promise.all([1, 2].map(() => mint({ session: session.id }, ['write'])))
+  const first = await session.by(one?.token ?? '').ask('POST', '/lease', asked)
+  expect(first.status).toBe(201)
+  expect((await session.by(one?.token ?? '').ask('POST', '/lease', asked)).text).toBe(first.text)
+  expect((await session.by(other?.token ?? '').ask('POST', '/lease', asked)).body.code).toBe('leased')
+  const bare = await session.ask('DELETE', '/lease')
+  expect([bare.status, bare.body.code, bare.body.epoch]).toEqual([409, 'fenced', 1])
+})

@@ -96,7 +96,7 @@ function update(tx: Transaction, op: OperationOf<'row.update'>): Applied {
 
 function remove(tx: Transaction, op: OperationOf<'row.delete'>): Applied {
   const table = requireTable(tx, op.table)
-  const keys = found(tx, table, op).map(({ key }) => key)
+  const keys = keysFound(tx, table, op)
   if (keys.length === 0) return nothing(tx, op)
   for (const key of keys) tx.remove('row', `${table.name}/${key}`)
   return { result: { count: keys.length, keys } }
@@ -135,20 +135,59 @@ function found(
   table: Table,
   op: { key?: string | undefined; where?: string | undefined },
 ): Found[] {
-  if (op.key !== undefined) return rowsWhere(tx, table, 'key = ?1', [`${table.name}/${op.key}`])
-  const filter = compileFilter(JSON.parse(op.where ?? '{}'), resolveIn(table), 1, '/where')
-  if (!filter.ok) throw new Refusal(filter.code, filter.detail, { pointer: filter.pointer ?? '/where' })
-  return rowsWhere(tx, table, filter.sql, [filter.param])
+  const { condition, params } = conditionOf(table, op)
+  return rowsWhere(tx, table, condition, params)
 }
 
-function rowsWhere(tx: Transaction, table: Table, condition: string, params: string[]): Found[] {
-  const query = `SELECT key, json(value) AS text FROM entries WHERE ${rowsOf(table.name)} AND value IS NOT NULL AND ${condition} ORDER BY key`
-  // A filter without a value has no parameter.
-  const used = condition.includes('?1') ? params : []
+/** The same for what needs their names alone. */
+function keysFound(
+  tx: Transaction,
+  table: Table,
+  op: { key?: string | undefined; where?: string | undefined },
+): string[] {
+  const { condition, params } = conditionOf(table, op)
   return tx.world.sql
-    .exec<{ key: string; text: string }>(query, ...used)
+    .exec<{ key: string }>(`SELECT key ${fromRows(table, condition)}`, ...params)
     .toArray()
-    .map(({ key, text }) => ({ key: key.slice(table.name.length + 1), before: JSON.parse(text) }))
+    .map(({ key }) => key.slice(table.name.length + 1))
+}
+
+function conditionOf(
+  table: Table,
+  op: { key?: string | undefined; where?: string | undefined },
+): { condition: string; params: string[] } {
+  if (op.key !== undefined) return { condition: 'key = ?1', params: [`${table.name}/${op.key}`] }
+  const filter = compileFilter(JSON.parse(op.where ?? '{}'), resolveIn(table), 1, '/where')
+  if (!filter.ok) throw new Refusal(filter.code, filter.detail, { pointer: filter.pointer ?? '/where' })
+  // A filter without a value has no parameter.
+  return { condition: filter.sql, params: filter.sql.includes('?1') ? [filter.param] : [] }
+}
+
+function fromRows(table: Table, condition: string): string {
+  return `FROM entries WHERE ${rowsOf(table.name)} AND value IS NOT NULL AND ${condition} ORDER BY key`
+}
+
+/** Rows with their values, all at once; more than a commit may bring cannot be held. */
+function rowsWhere(tx: Transaction, table: Table, condition: string, params: string[]): Found[] {
+  const rows: Found[] = []
+  let chars = 0
+  for (const { key, text } of tx.world.sql.exec<{ key: string; text: string }>(
+    `SELECT key, json(value) AS text ${fromRows(table, condition)}`,
+    ...params,
+  )) {
+    chars += text.length
+    if (chars > limits.commitBytes)
+      throw new Refusal(
+        'too_large',
+        `the rows have more than ${limits.commitBytes} characters; take some at a time`,
+        {
+          limit: limits.commitBytes,
+          pointer: '/where',
+        },
+      )
+    rows.push({ key: key.slice(table.name.length + 1), before: JSON.parse(text) })
+  }
+  return rows
 }
 
 function write(tx: Transaction, table: Table, drafts: readonly Draft[]): Applied {

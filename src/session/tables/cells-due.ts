@@ -5,6 +5,7 @@
 // has left new work here.
 
 import { canonical, type Json } from '../../protocol/canonical.ts'
+import { limits } from '../../protocol/limits.ts'
 import { vectorLength } from '../../protocol/tables.ts'
 import { transact } from '../commit.ts'
 import { entryStamp } from '../store.ts'
@@ -73,7 +74,14 @@ export class CellsDue {
     const cells = this.#take()
     const done: Done[] = []
     for (const group of grouped(cells)) done.push(...(await this.#compute(group)))
-    if (this.#world.state === 'live' && done.length > 0) this.#writeBack(done)
+    if (this.#world.state !== 'live' || done.length === 0) return
+    try {
+      this.#writeBack(done)
+    } catch (error) {
+      // What cannot be written now must not have its functions asked again at once, and again.
+      for (const { due } of done) this.#postpone(due, pauses.at(-1) ?? 0)
+      throw error
+    }
   }
 
   /** The cells that are due and still want a value; what does not is dropped. */
@@ -174,20 +182,24 @@ export class CellsDue {
     }
   }
 
+  #postpone({ tbl, key, col, tries }: DueRow, pause: number): void {
+    this.#world.sql.exec(
+      'UPDATE cells_due SET tries = ?, due = ? WHERE tbl = ? AND key = ? AND col = ?',
+      tries + 1,
+      Date.now() + pause,
+      tbl,
+      key,
+      col,
+    )
+  }
+
   #writeBack(done: readonly Done[]): void {
     const settled: Done[] = []
     for (const one of done) {
       const { due, result } = one
       const pause = pauses[due.tries]
       if ('problem' in result && result.again && pause !== undefined) {
-        this.#world.sql.exec(
-          'UPDATE cells_due SET tries = ?, due = ? WHERE tbl = ? AND key = ? AND col = ?',
-          due.tries + 1,
-          Date.now() + pause,
-          due.tbl,
-          due.key,
-          due.col,
-        )
+        this.#postpone(due, pause)
       } else settled.push(one)
     }
     const fitting = settled.filter((one) => this.#stillFits(one))
@@ -214,6 +226,10 @@ export class CellsDue {
               'value' in result ? { value: result.value } : result,
               errorType(result),
             )
+            if (Buffer.byteLength(canonical(now.kept)) > limits.rowBytes) {
+              const problem = `a row has at most ${limits.rowBytes} bytes`
+              setCell(tx.world.sql, now.kept, column, { problem }, 'answer')
+            }
             noteBlobs(now.kept, table)
             tx.put('row', ref, canonical(now.kept))
             this.#drop(due)

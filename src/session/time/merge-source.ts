@@ -7,6 +7,7 @@ import { type EntryKind, formatRef } from '../../protocol/refs.ts'
 import { isErased } from '../erased.ts'
 import { type EventRow, eventColumns, seqAt } from '../read-log.ts'
 import { type Entry, entryAt } from '../store.ts'
+import { resolveAt } from '../time.ts'
 import type { Sealed } from '../transaction.ts'
 import type { Origin, World } from '../world.ts'
 import { activeRanges } from './active.ts'
@@ -58,6 +59,9 @@ export function mergeChanges(
   version: number,
   after: string | null,
 ): Outcome<{ items: MergeChange[]; next: string | null }> {
+  // Of a base whose past is no longer kept, what was taken away since would look as if it had never been there.
+  const kept = resolveAt(world, { version: base })
+  if (!kept.ok) return kept
   const items: MergeChange[] = []
   let bytes = 0
   let past = after === null
