@@ -1,4 +1,5 @@
 // `npm run example -- --run FILE --session ID`: an agent that lives in Lares and survives being killed.
+// `npm run example:collector`: a day of one that collects pictures and notes. On the project's own Node, which runs .ts.
 
 import { join } from 'node:path'
 import { ensureBuilt } from './lib/build.mjs'
@@ -8,4 +9,5 @@ import { become } from './lib/run.mjs'
 
 ensureInstalled()
 ensureBuilt()
-become(join(root, 'examples', 'durable-agent', 'main.ts'), process.argv.slice(2))
+const [example, ...args] = process.argv.slice(2)
+become(join(root, 'examples', example, 'main.ts'), args)

@@ -1,5 +1,5 @@
-// What a person reads when the edge is up: where it is, the key if nobody has seen it yet, and three commands that
-// show in a minute what this is.
+// What a person reads when the edge is up: where it is, the key if nobody has seen it yet, where the API
+// is shown, and three commands that show in a minute what this is.
 
 import { secretsPath } from './secrets.ts'
 
@@ -21,6 +21,7 @@ export function greeting(edge: Subject): string {
   const json = `-H 'Content-Type: application/json'`
   return [
     `Lares is ready at ${edge.url}`,
+    `Its API, for a browser: ${edge.url}/docs`,
     '',
     ...(edge.keyIsNew ? [`Root key, shown once: ${edge.key}`, ''] : []),
     shown ? 'Try:' : `Try, with LARES_KEY set to the root key (it is in ${secretsPath(edge.data)}):`,

@@ -50,7 +50,7 @@ export interface LocalEdge {
  *
  * @example
  * const edge = await startLocal({ data: '.lares' })
- * await fetch(`${edge.url}/v1/sessions/demo`, { method: 'PUT', headers: { authorization: `Bearer ${edge.key}` }, body: '{}' })
+ * await new Lares({ url: edge.url, token: edge.key }).session('demo').ensure()
  * await edge.close()
  */
 export async function startLocal(options: LocalOptions = {}): Promise<LocalEdge> {

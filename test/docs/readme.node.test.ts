@@ -100,5 +100,12 @@ it('every npm command it names is there', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
   const named = [...readme.matchAll(/npm (?:run )?(\w+)/g)].map(([, name = '']) => name)
   expect(named).toEqual(expect.arrayContaining(['start', 'test']))
-  expect(named.filter((name) => !(name in scripts))).toEqual([])
+  expect(named.filter((name) => !(name in scripts) && !['install', 'pack'].includes(name))).toEqual([])
+})
+
+it('what `npm pack` packs is built first, declarations and all', () => {
+  const { scripts, exports, files } = JSON.parse(readFileSync('package.json', 'utf8'))
+  expect(scripts.prepack).toBe(scripts.build)
+  const paths = Object.values<Record<string, string>>(exports).flatMap((one) => Object.values(one))
+  expect(paths.filter((path) => !files.includes(path.split('/')[1]))).toEqual([])
 })

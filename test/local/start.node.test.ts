@@ -19,6 +19,7 @@ describe('a start', () => {
     const first = await startEdge({ data, key: null, port })
     expect(first.url).toBe(`http://127.0.0.1:${port}`)
     expect(first.output().split('\n')[0]).toBe(`Lares is ready at http://127.0.0.1:${port}`)
+    expect(first.output()).toContain(`http://127.0.0.1:${port}/docs\n`)
     const curls = first.output().match(/^ *curl .*$/gm) ?? []
     expect(curls).toHaveLength(3)
     for (const curl of curls) expect(curl).toContain(`Authorization: Bearer ${first.key}`)
