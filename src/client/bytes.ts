@@ -54,9 +54,10 @@ export async function upTo(
   return { whole: null, rest }
 }
 
-/** The media type that a source tells of itself. */
+/** The media type that a source tells of itself. A text tells none: the edge makes one of bytes and name together. */
 export function typeOf(source: FileSource): string | undefined {
-  if (typeof source === 'string') return 'text/plain; charset=utf-8'
+  // But for the empty text, which as bytes could be anything.
+  if (source === '') return 'text/plain; charset=utf-8'
   return source instanceof Blob && source.type !== '' ? source.type : undefined
 }
 

@@ -42,7 +42,7 @@ export class Transport {
 
   constructor(options: TransportOptions) {
     // Parsed once, so that a bad address is a TypeError here and not a network failure later.
-    this.#url = new URL(options.url).href.replace(/\/+$/, '')
+    this.#url = addressOf(options.url)
     this.#token = options.token
     // Called without `this`: browsers and Workers refuse a fetch that is called as a method of something else.
     const own = options.fetch
@@ -100,6 +100,12 @@ export class Transport {
   }
 }
 
+function addressOf(url: string): string {
+  if (!URL.canParse(url))
+    throw new TypeError(`url is ${JSON.stringify(url)}, not an address such as https://lares.example.com`)
+  return new URL(url).href.replace(/\/+$/, '')
+}
+
 /** What the standard asks for with a stream, and no type knows yet. */
 function duplexOf(body: unknown): object {
   return body instanceof ReadableStream ? { duplex: 'half' } : {}
@@ -136,6 +142,16 @@ function startClock(ms: number, outer: AbortSignal | undefined): Clock {
 function named(error: unknown, clock: Clock, call: Call<unknown>): unknown {
   if (error instanceof LaresError) return error
   if (call.signal?.aborted) return call.signal.reason
-  const why = clock.ranOut() ? 'no answer in time' : error instanceof Error ? error.message : String(error)
+  const why = clock.ranOut() ? 'no answer in time' : reason(error)
   return new NetworkError(`${call.method} ${call.path}: ${why}`, { cause: error })
+}
+
+/** With what lies below it: `fetch failed` alone does not say whether the address is wrong or nobody is there. */
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { message, cause } = error
+  if (!(cause instanceof Error)) return message
+  // Several addresses of one name that all failed are an error without a message.
+  const below = cause.message !== '' ? cause.message : 'code' in cause ? String(cause.code) : ''
+  return below === '' ? message : `${message}: ${below}`
 }

@@ -205,6 +205,20 @@ describe('state', () => {
 })
 
 describe('files', () => {
+  test('that are texts are of the type that their names say, however they are written', async () => {
+    const session = await fresh()
+    const { files } = session
+    await files.put('note.md', '# one')
+    await session.commit((tx) => tx.files.put('data.json', '{}'))
+    await files.put('empty', '')
+    const types = ['note.md', 'data.json', 'empty'].map(async (path) => (await files.head(path)).type)
+    expect(await Promise.all(types)).toEqual([
+      'text/markdown; charset=utf-8',
+      'application/json',
+      'text/plain; charset=utf-8',
+    ])
+  })
+
   test('come back byte for byte, whatever they were made of', async () => {
     const { files } = await fresh()
     const bytes = Uint8Array.from({ length: 300_000 }, (_, n) => (n * 31) % 256)

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { Lares } from '../../src/client/index.ts'
 import { encodePath, encodeQuery } from '../../src/client/paths.ts'
 import { fake, json } from './fake.ts'
 
@@ -41,6 +42,12 @@ test('a point in time is sent as RFC 3339, a version as a number, a snapshot by 
   const session = lares.session('s')
   for (const at of [new Date(1_000), 0, 'snap:before']) await session.at(at).log.list().page()
   expect(asked.map((one) => one.query.at)).toEqual(['1970-01-01T00:00:01.000Z', '0', 'snap:before'])
+})
+
+test('an address that is none is refused at once, by its name', () => {
+  for (const url of ['', 'edge.test', '/v1']) {
+    expect(() => new Lares({ url, token: 't' }), url).toThrow(`url is ${JSON.stringify(url)}`)
+  }
 })
 
 test('I3: an id that would speak to something else makes no handle', () => {

@@ -37,6 +37,15 @@ describe('a write that gets no answer', () => {
     expect(error).toBeInstanceOf(NetworkError)
     expect(error).toMatchObject({ tries: 3, cause: new TypeError('fetch failed') })
   })
+
+  test('says what lies below the failure, which alone tells a wrong address from an edge that is not there', async () => {
+    const below = new Error('connect ECONNREFUSED 127.0.0.1:8787')
+    const several = Object.assign(new AggregateError([below]), { code: 'ECONNREFUSED' })
+    for (const cause of [below, several]) {
+      const { lares } = fake([new TypeError('fetch failed', { cause })], { tries: 1 })
+      await expect(lares.session('s').get()).rejects.toThrow(/fetch failed: .*ECONNREFUSED/)
+    }
+  })
 })
 
 describe('an answer', () => {
