@@ -4,6 +4,7 @@
 import { errors, jwtVerify, SignJWT } from 'jose'
 import { decodeTime } from 'ulid'
 import type { Env } from '../env.ts'
+import { sessionIdRule } from '../protocol/names.ts'
 import { isFleetName, isId, isSessionId, isSessionPattern, newId } from './names.ts'
 import type { Principal, Scope } from './principal.ts'
 import { isPresentRootMark } from './root.ts'
@@ -139,7 +140,7 @@ function subjectOf({ session, pattern }: MintRequest): Part<string> {
     )
   }
   if (session !== undefined) {
-    if (!isSessionId(session)) return refuse('invalid', 'not a session id', '/session')
+    if (!isSessionId(session)) return refuse('invalid', `not a session id: ${sessionIdRule}`, '/session')
     return { ok: true, value: session, pointer: '/session' }
   }
   if (pattern === undefined || !isSessionPattern(pattern)) {

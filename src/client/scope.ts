@@ -1,7 +1,7 @@
 // Whose requests these are: one session, at one point of its history or at its head, with or without a lease. Every part
 // of a session's handle (log, state, files …) speaks through its scope.
 
-import { sessionIdPattern } from '../protocol/names.ts'
+import { sessionIdPattern, sessionIdRule } from '../protocol/names.ts'
 import { invalid } from './errors.ts'
 import { numberIn } from './headers.ts'
 import { encodeJson } from './json.ts'
@@ -43,7 +43,8 @@ export class Scope {
     this.at = at
     this.lease = lease
     // Not only encoded: an id with a slash in it would speak to something else.
-    if (!sessionIdPattern.test(session)) throw invalid(`${JSON.stringify(session)} is not a session id`)
+    if (!sessionIdPattern.test(session))
+      throw invalid(`${JSON.stringify(session)} is not a session id: ${sessionIdRule}`)
     this.#base = `/v1/sessions/${encodeURIComponent(session)}`
   }
 

@@ -65,7 +65,10 @@ export function createApp(): Hono<EdgeEnv> {
   fleetRoutes(app)
 
   app.notFound((c) =>
-    replyFailure(c, fail('not_found', 'there is no such resource, or it has no such method')),
+    replyFailure(
+      c,
+      fail('not_found', 'there is no such resource, or it has no such method; /docs shows what there is'),
+    ),
   )
   app.onError((error, c) => replyFailure(c, failureOf(error, c.get('requestId'))))
   return app

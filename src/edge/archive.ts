@@ -3,7 +3,7 @@
 import type { Hono } from 'hono'
 import { sees } from '../auth/scopes.ts'
 import { fail } from '../protocol/errors.ts'
-import { sessionIdPattern } from '../protocol/names.ts'
+import { sessionIdPattern, sessionIdRule } from '../protocol/names.ts'
 import { restoreBody } from '../protocol/time.ts'
 import { archiveType } from '../snapshot/archive.ts'
 import { type Imported, importArchive } from './archive-in.ts'
@@ -52,7 +52,7 @@ function replyImported(c: EdgeContext, { session, version }: Imported): Response
 function sessionOf(c: EdgeContext): string {
   const session = readQuery(c, ['session']).get('session')
   if (session === undefined) throw invalid('name the session that the archive becomes', 'session')
-  if (!sessionIdPattern.test(session)) throw invalid('not a session id', 'session')
+  if (!sessionIdPattern.test(session)) throw invalid(`not a session id: ${sessionIdRule}`, 'session')
   if (sees(c.get('who'), session)) return session
   throw new Problem(
     fail('forbidden', 'the credential does not cover a session of that name', { pointer: 'session' }),

@@ -31,7 +31,7 @@ export async function readOptionalBody<S extends z.ZodType>(
 export async function readText(c: EdgeContext): Promise<string> {
   const type = c.req.header('content-type')
   if (type !== undefined && !/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)) {
-    throw new Problem(fail('unsupported_media_type', 'this takes application/json'))
+    throw new Problem(fail('unsupported_media_type', 'this takes Content-Type: application/json'))
   }
   const bytes = await readBytes(c.req.raw, limits.jsonBodyBytes)
   try {
@@ -66,6 +66,7 @@ function tooLarge(limit: number): Problem {
 }
 
 function parse(text: string): unknown {
+  if (text === '') throw new Problem(fail('invalid', 'the body is empty; this takes JSON', { pointer: '' }))
   try {
     return parseJson(text)
   } catch (error) {

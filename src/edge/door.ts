@@ -3,14 +3,14 @@
 
 import type { Hono } from 'hono'
 import { authenticate, remembered } from '../auth/authenticate.ts'
-import { credentialFrom } from '../auth/credential.ts'
+import { bearerOf, credentialFrom } from '../auth/credential.ts'
 import { fleetExists } from '../auth/fleet-view.ts'
 import { DEFAULT_FLEET } from '../auth/names.ts'
 import type { Principal } from '../auth/principal.ts'
 import { can, type Need, sees } from '../auth/scopes.ts'
 import { fail } from '../protocol/errors.ts'
 import { limits } from '../protocol/limits.ts'
-import { sessionIdPattern } from '../protocol/names.ts'
+import { sessionIdPattern, sessionIdRule } from '../protocol/names.ts'
 import type { SessionStub } from '../session/rpc.ts'
 import type { EdgeContext, EdgeEnv } from './context.ts'
 import { Problem } from './reply.ts'
@@ -77,13 +77,19 @@ async function identify(c: EdgeContext, need: RouteNeed): Promise<Principal> {
   const who =
     remembered(credential, fleetHeader, now) ??
     (await authenticate(c.env, credential, fleetHeader, now, (promise) => c.executionCtx.waitUntil(promise)))
-  if (who === null)
-    throw new Problem(fail('unauthenticated', 'send a valid key or token as Authorization: Bearer'))
+  if (who === null) throw new Problem(fail('unauthenticated', whyUnknown(credential)))
   // The root key names its fleet itself; a misspelt one must not become a fleet of its own.
   if (who.root && who.fleet !== DEFAULT_FLEET && need !== 'root') {
     if (!(await fleetExists(c.env, who.fleet, now))) throw new Problem(fail('not_found', 'no such fleet'))
   }
   return who
+}
+
+/** What the caller can see for itself: whether a credential was sent, and in a form that could be one. */
+function whyUnknown(credential: string | null): string {
+  return credential === null || bearerOf(credential) === null
+    ? 'send a key or token as Authorization: Bearer KEY'
+    : 'this key or token is unknown, expired or revoked'
 }
 
 function require(who: Principal, need: RouteNeed): void {
@@ -101,7 +107,7 @@ export function requireScope(who: Principal, need: Need): void {
 
 function requireVisible(who: Principal, session: string): void {
   if (!sessionIdPattern.test(session))
-    throw new Problem(fail('invalid', 'not a session id', { pointer: 'session' }))
+    throw new Problem(fail('invalid', `not a session id: ${sessionIdRule}`, { pointer: 'session' }))
   if (!sees(who, session)) throw new Problem(fail('not_found', 'no such session'))
 }
 

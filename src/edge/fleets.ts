@@ -7,7 +7,7 @@ import { sees } from '../auth/scopes.ts'
 import { mint } from '../auth/tokens.ts'
 import { listFleetCommits } from '../catalog/index.ts'
 import { type Failure, fail } from '../protocol/errors.ts'
-import { fleetPattern } from '../protocol/names.ts'
+import { fleetPattern, fleetRule } from '../protocol/names.ts'
 import { decodeCursor, encodeCursor } from '../protocol/paging.ts'
 import { keyBody, tokenBody } from '../protocol/resources.ts'
 import { readBody, readOptionalBody } from './body.ts'
@@ -90,7 +90,8 @@ const nothing = z.strictObject({})
 
 function fleetOf(c: EdgeContext): string {
   const fleet = c.req.param('f') ?? ''
-  if (!fleetPattern.test(fleet)) throw new Problem(fail('invalid', 'not a fleet name', { pointer: 'fleet' }))
+  if (!fleetPattern.test(fleet))
+    throw new Problem(fail('invalid', `not a fleet name: ${fleetRule}`, { pointer: 'fleet' }))
   return fleet
 }
 

@@ -4,7 +4,9 @@ import { utf8Length } from './canonical.ts'
 import { limits } from './limits.ts'
 
 export const sessionIdPattern = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
+export const sessionIdRule = '1 to 128 of A–Z a–z 0–9 . _ : @ -, a letter or digit first'
 export const fleetPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
+export const fleetRule = '1 to 63 of a–z 0–9 -, a letter or digit first'
 /** Tables, views and memories: names that can stand in SQL and in a URL alike. */
 export const tableNamePattern = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/
 export const sha256Pattern = /^[0-9a-f]{64}$/

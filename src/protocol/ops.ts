@@ -168,7 +168,7 @@ export type Condition = z.output<typeof condition>
 export type Lane = z.output<typeof lane>
 
 export const commitBody = z.strictObject({
-  ops: z.array(operation).min(1).max(limits.ops),
+  ops: z.array(operation).min(1, 'a commit has at least one operation').max(limits.ops),
   message: text(limits.messageChars).optional(),
   cause: jsonValue(limits.causeBytes)
     .refine((cause) => cause.startsWith('{'), 'must be an object')

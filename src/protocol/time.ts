@@ -118,5 +118,13 @@ export const conflictShown = z.object({
 })
 
 export const mergedShown = z
-  .object({ version, at: time, digest: hex, applied: z.int(), conflicts: z.array(conflictShown) })
+  .object({
+    version,
+    at: time,
+    digest: hex,
+    applied: z.int(),
+    conflicts: z
+      .array(conflictShown)
+      .meta({ description: 'Everything that both sides changed, decided or not' }),
+  })
   .meta({ id: 'Merged' })

@@ -3,7 +3,15 @@
 import { z } from 'zod'
 import { type Canonical, canonical, type Json, pointer, utf8Length, ValueError } from './canonical.ts'
 import { limits } from './limits.ts'
-import { fleetPattern, keyProblem, pathProblem, sessionIdPattern, sha256Pattern } from './names.ts'
+import {
+  fleetPattern,
+  fleetRule,
+  keyProblem,
+  pathProblem,
+  sessionIdPattern,
+  sessionIdRule,
+  sha256Pattern,
+} from './names.ts'
 import { parseRef } from './refs.ts'
 
 /** Any JSON value in, its canonical text out. */
@@ -48,8 +56,8 @@ function named(problem: (name: string) => string | null, description: string) {
 
 export const stateKey = named(keyProblem, 'A state key: at most 512 bytes of UTF-8')
 export const filePath = named(pathProblem, 'A file path: relative, at most 1,024 bytes, no . or .. segments')
-export const sessionId = z.string().regex(sessionIdPattern, 'not a session id')
-export const fleetName = z.string().regex(fleetPattern, 'not a fleet name')
+export const sessionId = z.string().regex(sessionIdPattern, `not a session id: ${sessionIdRule}`)
+export const fleetName = z.string().regex(fleetPattern, `not a fleet name: ${fleetRule}`)
 export const sha256 = z.string().regex(sha256Pattern, 'not a SHA-256 in lowercase hex')
 export const version = z.int().min(0)
 export const seq = z.int().min(1)

@@ -397,3 +397,20 @@ describe('headers', () => {
     }
   })
 })
+
+it('a refusal says what to do', async () => {
+  const { id } = session
+  const log = `/v1/sessions/${id}/log`
+  const said = async (method: string, path: string, asked: Asked = {}) =>
+    (await refused(method, path, asked)).detail
+  expect(await said('GET', '/')).toContain('/docs')
+  expect(await said('GET', log, { token: '' })).toContain('Authorization: Bearer')
+  expect(await said('GET', log, { headers: { authorization: 'test-root-key' } })).toContain('Bearer')
+  expect(await said('GET', log, { token: 'lares_root_old' })).toContain('unknown, expired or revoked')
+  expect(await said('POST', log, { headers: { 'content-type': 'application/json' } })).toContain('empty')
+  expect(await said('POST', log, { raw: '1', headers: { 'content-type': 'text/plain' } })).toContain(
+    'Content-Type: application/json',
+  )
+  expect(await said('PUT', '/v1/sessions/a%20b')).toContain('1 to 128 of')
+  expect(await said('POST', `/v1/sessions/${id}/commits`, { json: { ops: [] } })).toContain('at least one')
+})
