@@ -57,6 +57,10 @@ export class ModelSession {
   readonly ancestry: Line[]
   readonly merged = new Map<string, number>()
   readonly snapshots = new Map<string, number>()
+  /** How many versions are kept; null for all. */
+  keep: number | null = null
+  /** Versions before this one may be gone, unless a snapshot names them. */
+  pruned = 0
 
   constructor(name: string, moments: Moment[] = [empty], events: Event[] = [], ancestry: Line[] = []) {
     this.name = name
@@ -71,6 +75,12 @@ export class ModelSession {
 
   at(version: number): Moment {
     return this.moments[version] ?? empty
+  }
+
+  /** The oldest version that is there for certain. */
+  get oldest(): number {
+    if (this.keep !== null) this.pruned = Math.max(this.pruned, this.version - this.keep + 1)
+    return Math.max(1, this.pruned)
   }
 
   get head(): Moment {
@@ -105,14 +115,21 @@ export class ModelSession {
       ...this.ancestry.map((line) => ({ ...line, version: Math.min(line.version, version) })),
     ]
     const events = this.events.slice(0, this.at(version).events)
-    return new ModelSession(name, this.moments.slice(0, version + 1), events, lines)
+    const child = new ModelSession(name, this.moments.slice(0, version + 1), events, lines)
+    child.pruned = Math.min(this.pruned, version)
+    return child
+  }
+
+  /** The version from which another session's changes count; null when the two never met. */
+  baseOf(from: ModelSession): number | null {
+    const common = commonVersion(this, from)
+    return common === null ? null : Math.max(common, this.merged.get(from.name) ?? 0)
   }
 
   /** False when the two never met. */
   merge(from: ModelSession, strategy: 'ours' | 'theirs'): boolean {
-    const common = commonVersion(this, from)
-    if (common === null) return false
-    const base = Math.max(common, this.merged.get(from.name) ?? 0)
+    const base = this.baseOf(from)
+    if (base === null) return false
     const was = from.at(base)
     const theirs = from.head
     const next = this.#draft()
@@ -127,6 +144,15 @@ export class ModelSession {
     this.merged.set(from.name, from.version)
     this.#keep(next)
     return true
+  }
+
+  /** Whether a version that is kept has a value of this reference. */
+  has(kind: Kind, key: string): boolean {
+    if (kind === 'log') return Number(key) <= this.head.events
+    const kept = this.moments.filter(
+      (_, version) => version >= this.oldest || [...this.snapshots.values()].includes(version),
+    )
+    return kept.some((moment) => moment.entries[kind].has(key))
   }
 
   /** Erases every value a reference ever had here. False when it had none. */
