@@ -94,7 +94,9 @@ function told(issue: Issue, above: PropertyKey[]): { message: string; pointer: s
   }
   if (issue.code === 'unrecognized_keys') path.push(...issue.keys.slice(0, 1))
   const limit: unknown = issue.code === 'custom' ? issue.params?.limit : undefined
-  const { message } = issue
+  // JSON has no undefined: the member is not there.
+  const absent = issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
+  const message = absent ? 'required' : issue.message
   return { message, pointer: pointer(path), ...(typeof limit === 'number' ? { limit } : {}) }
 }
 

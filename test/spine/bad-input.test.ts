@@ -411,6 +411,7 @@ it('a refusal says what to do', async () => {
   expect(await said('POST', log, { raw: '1', headers: { 'content-type': 'text/plain' } })).toContain(
     'Content-Type: application/json',
   )
+  expect(await said('POST', `/v1/sessions/${id}/lease`, { json: {} })).toBe('required')
   expect(await said('PUT', '/v1/sessions/a%20b')).toContain('1 to 128 of')
   expect(await said('POST', `/v1/sessions/${id}/commits`, { json: { ops: [] } })).toContain('at least one')
 })
