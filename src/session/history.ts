@@ -6,6 +6,7 @@ import { type Change, eventValue } from '../protocol/digests.ts'
 import { fail, type Outcome } from '../protocol/errors.ts'
 import { limits } from '../protocol/limits.ts'
 import type { EntryKind } from '../protocol/refs.ts'
+import { each } from './each.ts'
 import { isErased } from './erased.ts'
 import { PageBuilder, Pieces, valuePiece } from './pieces.ts'
 import { type EventRow, eventColumns } from './read-log.ts'
@@ -46,7 +47,7 @@ export function listCommits(world: World, query: CommitQuery): Outcome<PageRead>
     limit + 1,
   )
   const builder = new PageBuilder(limit)
-  for (const row of rows) {
+  for (const row of each(rows)) {
     if (!builder.add(row.version, `${commitHead(row)},${listedOps(changesOf(sql, row), listedChars)}}`)) break
   }
   return { ok: true, ...builder.page(head.version) }

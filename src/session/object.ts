@@ -181,7 +181,13 @@ export abstract class SessionObject extends DurableObject<Env> {
         this.#failures++
         return this.ctx.storage.setAlarm(Date.now() + this.#pause('failed'))
       }
-      world.bury()
+      try {
+        world.bury()
+      } catch (error) {
+        // A statement that was broken off may still be open; it is collected in time.
+        console.warn('a session could not be buried yet', error instanceof Error ? error.message : 'unknown')
+        return this.ctx.storage.setAlarm(Date.now() + newerSchemaDelay)
+      }
     }
     const buried: { fleet: string; session: string; family: string } = JSON.parse(
       world.meta('deleted') ?? '{}',

@@ -15,6 +15,7 @@ import {
 } from '../catalog/index.ts'
 import { hex } from '../crypto.ts'
 import type { EntryKind } from '../protocol/refs.ts'
+import { each, inParts, partRows } from './each.ts'
 import { changesOf, commitColumns, entryOfVersion, type CommitRow as JournalRow } from './history.ts'
 import { updatedAt } from './lifecycle.ts'
 import { storedText } from './store.ts'
@@ -118,7 +119,7 @@ function nextBatch(world: World): Batch | null {
   const erased: ErasedRow[] = []
   let to = from
   let bytes = 0
-  for (const row of rows) {
+  for (const row of each(rows)) {
     const { version, at, actor, message, cause } = row
     const ops = changesOf(sql, row)
     commits.push({
@@ -153,24 +154,30 @@ function nextBatch(world: World): Batch | null {
     to = version
     if (bytes > bytesPerBatch) break
   }
+  eventOf(Number.POSITIVE_INFINITY)
   if (commits.length === 0) return null
   const { fleet, session } = identity
   const sent = { fleet, session, row: sessionRow(world), from, to, commits, events, changes }
   return { sent, erased, full: to < head.version }
 }
 
-/** Finds events by rising seq, all in one statement: one each would cost several times the event. */
+/** Finds events by rising seq, many in one statement: one each would cost several times the event. Ended by `Infinity`. */
 function eventReader(sql: SqlStorage): (seq: number) => EventRow | undefined {
-  let rows: Iterator<EventRow> | undefined
+  let rows: Generator<EventRow> | undefined
   let row: EventRow | undefined
   return (seq) => {
-    rows ??= sql
-      .exec<EventRow & Record<string, SqlStorageValue>>(
+    if (seq === Number.POSITIVE_INFINITY) {
+      rows?.return(undefined)
+      return undefined
+    }
+    rows ??= inParts(partRows, (after) =>
+      sql.exec<EventRow & Record<string, SqlStorageValue>>(
         `SELECT seq, version, at, actor, type, lane, key, parent, ${storedText} AS payload, blob, size, lower(hex(digest)) AS digest
-         FROM events WHERE seq >= ? ORDER BY seq`,
-        seq,
-      )
-      [Symbol.iterator]()
+         FROM events WHERE seq >= ? ORDER BY seq LIMIT ?`,
+        after === null ? seq : after.seq + 1,
+        partRows,
+      ),
+    )
     while (row === undefined || row.seq < seq) {
       const next = rows.next()
       if (next.done) return undefined

@@ -5,6 +5,7 @@ import { ulid } from 'ulid'
 import type { Env } from '../env.ts'
 import { holdObject } from '../media/hold.ts'
 import { packKey, packName } from '../media/keys.ts'
+import { each } from './each.ts'
 import type { World } from './world.ts'
 
 /** Bytes of one pack, and how long the youngest of few bytes waits for company. */
@@ -68,7 +69,7 @@ type InlineRow = { sha256: string; size: number; bytes: ArrayBuffer }
 function choose(sql: SqlStorage): InlineRow[] {
   const chosen: InlineRow[] = []
   let room = packBytes
-  for (const row of sql.exec<InlineRow>('SELECT sha256, size, bytes FROM inline_blobs')) {
+  for (const row of each(sql.exec<InlineRow>('SELECT sha256, size, bytes FROM inline_blobs'))) {
     if (chosen.length > 0 && row.size > room) break
     room -= row.size
     chosen.push(row)

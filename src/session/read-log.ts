@@ -2,6 +2,7 @@
 
 import { hex } from '../crypto.ts'
 import { fail, type Outcome } from '../protocol/errors.ts'
+import { each } from './each.ts'
 import { noValue, noValueMark } from './erased.ts'
 import { PageBuilder, valuePiece } from './pieces.ts'
 import type { At, LogQuery, PageQuery, PageRead, Piece } from './rpc.ts'
@@ -80,7 +81,7 @@ function* rowsIn(
       lane,
       left,
     )
-    for (const row of rows) {
+    for (const row of each(rows)) {
       yield row
       if (--left === 0) return
     }
@@ -130,7 +131,7 @@ export function pending(world: World, query: PageQuery): Outcome<PageRead> {
 
 function page(rows: Iterable<EventRow>, limit: number, version: number): Outcome<PageRead> {
   const builder = new PageBuilder(limit)
-  for (const row of rows) {
+  for (const row of each(rows)) {
     if (!builder.add(row.seq, ...eventPieces(row))) break
   }
   return { ok: true, ...builder.page(version) }

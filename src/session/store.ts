@@ -3,6 +3,7 @@
 
 import type { Canonical } from '../protocol/canonical.ts'
 import type { EntryKind } from '../protocol/refs.ts'
+import { inParts, partRows } from './each.ts'
 import type { Stretch } from './rpc.ts'
 
 // A type and not an interface: only a type fits the index signature that rows have.
@@ -105,11 +106,13 @@ export function* entriesFrom(
   head: number,
 ): Generator<Entry> {
   if (version === head) {
-    const compare = inclusive ? '>=' : '>'
-    yield* sql.exec<Entry>(
-      `SELECT ${entryColumns} FROM entries WHERE kind = ? AND key ${compare} ? ORDER BY key`,
-      kind,
-      bound,
+    yield* inParts<Entry>(partRows, (after) =>
+      sql.exec<Entry>(
+        `SELECT ${entryColumns} FROM entries WHERE kind = ? AND key ${inclusive && after === null ? '>=' : '>'} ? ORDER BY key LIMIT ?`,
+        kind,
+        after === null ? bound : after.key,
+        partRows,
+      ),
     )
     return
   }

@@ -1,6 +1,7 @@
 // The log: events in the order in which they were accepted. Tool calls and results are events with a meaning of their own:
 // a result must answer a call that the log has.
 
+import { each } from '../each.ts'
 import { cutType, isActive } from '../time/active.ts'
 import { Refusal, type Transaction } from '../transaction.ts'
 import type { Applied, Handlers, OperationOf } from './kind.ts'
@@ -32,6 +33,6 @@ function append(tx: Transaction, op: OperationOf<'log.append'>): Applied {
 /** The newest event of the active log that meets a condition; what a revert has cut away does not count. */
 function newestActive({ world: { sql }, seq }: Transaction, condition: string, value: string): number | null {
   const rows = sql.exec<{ seq: number }>(`SELECT seq FROM events WHERE ${condition} ORDER BY seq DESC`, value)
-  for (const row of rows) if (isActive(sql, row.seq, seq)) return row.seq
+  for (const row of each(rows)) if (isActive(sql, row.seq, seq)) return row.seq
   return null
 }

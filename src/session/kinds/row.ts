@@ -4,6 +4,7 @@ import { canonical, type Json } from '../../protocol/canonical.ts'
 import { compileFilter } from '../../protocol/filter-sql.ts'
 import { limits } from '../../protocol/limits.ts'
 import { keyProblem } from '../../protocol/names.ts'
+import { each } from '../each.ts'
 import type { Table } from '../tables/definition.ts'
 import { columnNamed } from '../tables/definition.ts'
 import { computeCells, type Derived } from '../tables/derive.ts'
@@ -171,10 +172,11 @@ function fromRows(table: Table, condition: string): string {
 function rowsWhere(tx: Transaction, table: Table, condition: string, params: string[]): Found[] {
   const rows: Found[] = []
   let chars = 0
-  for (const { key, text } of tx.world.sql.exec<{ key: string; text: string }>(
+  const found = tx.world.sql.exec<{ key: string; text: string }>(
     `SELECT key, json(value) AS text ${fromRows(table, condition)}`,
     ...params,
-  )) {
+  )
+  for (const { key, text } of each(found)) {
     chars += text.length
     if (chars > limits.commitBytes)
       throw new Refusal(

@@ -6,6 +6,7 @@ import { type FilterNode, parseFilter } from '../../protocol/filter.ts'
 import { compileNode, type FilterSql, type Operand, type Resolve } from '../../protocol/filter-sql.ts'
 import type { MemoryValue } from '../../protocol/memory.ts'
 import { unpackVector } from '../../protocol/vectors.ts'
+import { each } from '../each.ts'
 import { noValue, noValueMark } from '../erased.ts'
 import type { MemoryQuery, MemoryRead } from '../memory-rpc.ts'
 import { PageBuilder } from '../pieces.ts'
@@ -53,7 +54,7 @@ export function listMemories(world: World, query: MemoryQuery): Outcome<PageRead
     query.limit + 1,
     wanted.param,
   )
-  for (const { key, since, salt, text } of rows) {
+  for (const { key, since, salt, text } of each(rows)) {
     const item =
       text === null
         ? `{"id":${JSON.stringify(key)},"since":${since}${noValueMark({ salt })}}`

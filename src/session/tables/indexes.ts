@@ -19,9 +19,21 @@ export function fitIndexes(sql: SqlStorage, name: string, table: Table | null): 
     const column = wanted.get(index)
     // A column of the same id may read differently now.
     if (column !== undefined && text === create(name, column)) wanted.delete(index)
-    else sql.exec(`DROP INDEX ${quoteName(index)}`)
+    // One that cannot go now costs its upkeep, and stands in the way of nothing but a faster one.
+    else if (!dropIndex(sql, index)) wanted.delete(index)
   }
   for (const column of wanted.values()) sql.exec(create(name, column))
+}
+
+/** Answers false while a statement is open somewhere: a query that was broken off stays so until it is collected. */
+function dropIndex(sql: SqlStorage, index: string): boolean {
+  try {
+    sql.exec(`DROP INDEX ${quoteName(index)}`)
+    return true
+  } catch (error) {
+    if (error instanceof Error && /SQLITE_LOCKED|is locked/.test(error.message)) return false
+    throw error
+  }
 }
 
 function isIndexed(column: Column): boolean {
@@ -80,7 +92,7 @@ export function rebuildIndexes(world: World): void {
     .filter((table) => table !== null)
   const names = new Set(tables.map(({ name }) => name))
   for (const { index } of indexesOf(sql, null)) {
-    if (!names.has(index.slice(4, index.indexOf('.')))) sql.exec(`DROP INDEX ${quoteName(index)}`)
+    if (!names.has(index.slice(4, index.indexOf('.')))) dropIndex(sql, index)
   }
   sql.exec('DELETE FROM cells_due')
   for (const table of tables) {

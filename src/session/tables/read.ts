@@ -5,6 +5,7 @@ import { type Canonical, canonical, type Json } from '../../protocol/canonical.t
 import { type Failure, fail, type Outcome } from '../../protocol/errors.ts'
 import { compileFilter } from '../../protocol/filter-sql.ts'
 import { isScalar } from '../../protocol/tables.ts'
+import { each } from '../each.ts'
 import { noValue } from '../erased.ts'
 import { PageBuilder } from '../pieces.ts'
 import type { At, PageQuery, PageRead } from '../rpc.ts'
@@ -174,7 +175,7 @@ export function listRows(world: World, query: RowsQuery): Outcome<PageRead> {
   const params = [filter.param, start, ...bounds] as SqlStorageValue[]
   const rows = world.sql.exec<{ key: string; since: number; text: Canonical }>(statement, ...params)
   const builder = new PageBuilder(query.limit)
-  for (const row of rows) {
+  for (const row of each(rows)) {
     const { key, since, text } = row
     const ends = order.terms.map((_, i) => Reflect.get(row, `o${i}`))
     const position = JSON.stringify([version, ends, `${query.table}/${key}`])

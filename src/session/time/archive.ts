@@ -17,6 +17,7 @@ import { type PageRef, pageName, writePage } from '../../snapshot/page.ts'
 import type { Lines, PageText } from '../archive-rpc.ts'
 import type { LocatedBlob } from '../blob-rpc.ts'
 import { references } from '../blobs.ts'
+import { each, inParts, partRows } from '../each.ts'
 import { commitRow } from '../history.ts'
 import { updatedAt } from '../lifecycle.ts'
 import { seqAt } from '../read-log.ts'
@@ -200,11 +201,14 @@ function entryLines(
 
 /** What entries were, before the version: also what was still there at it is left out, because a page has it. */
 export function exportPast(world: World, { version }: ArchiveHead, after: SqlStorageValue[] | null): Lines {
-  const rows = world.sql.exec<Entry & { kind: EntryKind; until: number }>(
-    `SELECT kind, until, ${entryColumns} FROM past
-     WHERE until <= ? AND (kind, key, since) > (?, ?, ?) ORDER BY kind, key, since`,
-    version,
-    ...(after ?? ['', '', -1]),
+  const rows = inParts<Entry & { kind: EntryKind; until: number }>(partRows, (last) =>
+    world.sql.exec<Entry & { kind: EntryKind; until: number }>(
+      `SELECT kind, until, ${entryColumns} FROM past
+       WHERE until <= ? AND (kind, key, since) > (?, ?, ?) ORDER BY kind, key, since LIMIT ?`,
+      version,
+      ...(last === null ? (after ?? ['', '', -1]) : [last.kind, last.key, last.since]),
+      partRows,
+    ),
   )
   let text = ''
   let count = 0
@@ -257,12 +261,15 @@ export function exportCommits(
     const next = addMore(sql, lines, Number(last), Number(part))
     if (next !== null) return { ...lines, next }
   }
-  const rows = sql.exec<JournalRow>(
-    `SELECT version, at, actor, message, cause, digest, json(changes) AS changes, seq, states, files, memories, rows, bytes,
-       EXISTS (SELECT 1 FROM more_changes AS m WHERE m.version = commits.version) AS more
-     FROM commits WHERE version > ? AND version <= ? ORDER BY version`,
-    last,
-    version,
+  const rows = inParts<JournalRow>(partRows, (before) =>
+    sql.exec<JournalRow>(
+      `SELECT version, at, actor, message, cause, digest, json(changes) AS changes, seq, states, files, memories, rows, bytes,
+         EXISTS (SELECT 1 FROM more_changes AS m WHERE m.version = commits.version) AS more
+       FROM commits WHERE version > ? AND version <= ? ORDER BY version LIMIT ?`,
+      before === null ? last : before.version,
+      version,
+      partRows,
+    ),
   )
   for (const { more, changes, cause, ...row } of rows) {
     const { at, digest, ...rest } = row
@@ -288,7 +295,7 @@ function addMore(
     version,
     after,
   )
-  for (const { part, changes } of parts) {
+  for (const { part, changes } of each(parts)) {
     lines.text += `{"more":${version},"changes":${changes}}\n`
     if (lines.text.length > partChars) return [version, part]
   }

@@ -2,6 +2,7 @@
 // even when it is deleted, until the child has all it needs.
 
 import { fail, type Outcome } from '../../protocol/errors.ts'
+import { each } from '../each.ts'
 import { seqAt } from '../read-log.ts'
 import type { At } from '../rpc.ts'
 import { resolveAt } from '../time.ts'
@@ -83,7 +84,7 @@ export function commonAncestry({ ancestry }: Pick<Identity, 'ancestry'>, version
 export function rowsForChild(world: World, { version, table, after }: RowsQuery): RowsPage {
   const rows: Row[] = []
   let bytes = 0
-  for (const row of select(world, table, version, after)) {
+  for (const row of each(select(world, table, version, after))) {
     rows.push(row)
     for (const value of Object.values(row)) bytes += sizeOf(value)
     const last = rows.length
@@ -97,33 +98,38 @@ function select(world: World, table: TakenTable, version: number, after: SqlStor
   switch (table) {
     case 'entries':
       return sql.exec<Row>(
-        'SELECT * FROM entries WHERE since <= ? AND (kind, key) > (?, ?) ORDER BY kind, key',
+        'SELECT * FROM entries WHERE since <= ? AND (kind, key) > (?, ?) ORDER BY kind, key LIMIT ?',
         version,
         ...(after ?? ['', '']),
+        rowsPerPage,
       )
     case 'past':
       return sql.exec<Row>(
-        'SELECT * FROM past WHERE since <= ? AND (kind, key, since) > (?, ?, ?) ORDER BY kind, key, since',
+        'SELECT * FROM past WHERE since <= ? AND (kind, key, since) > (?, ?, ?) ORDER BY kind, key, since LIMIT ?',
         version,
         ...(after ?? ['', '', 0]),
+        rowsPerPage,
       )
     case 'more_changes':
       return sql.exec<Row>(
-        'SELECT * FROM more_changes WHERE version <= ? AND (version, part) > (?, ?) ORDER BY version, part',
+        'SELECT * FROM more_changes WHERE version <= ? AND (version, part) > (?, ?) ORDER BY version, part LIMIT ?',
         version,
         ...(after ?? [0, -1]),
+        rowsPerPage,
       )
     case 'commits':
       return sql.exec<Row>(
-        'SELECT * FROM commits WHERE version < ? AND version > ? ORDER BY version',
+        'SELECT * FROM commits WHERE version < ? AND version > ? ORDER BY version LIMIT ?',
         version,
         ...(after ?? [0]),
+        rowsPerPage,
       )
     default:
       return sql.exec<Row>(
-        `SELECT * FROM ${table} WHERE seq <= ? AND seq > ? ORDER BY seq`,
+        `SELECT * FROM ${table} WHERE seq <= ? AND seq > ? ORDER BY seq LIMIT ?`,
         seqAt(world, version),
         ...(after ?? [0]),
+        rowsPerPage,
       )
   }
 }

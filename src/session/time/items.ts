@@ -5,6 +5,7 @@ import type { Canonical } from '../../protocol/canonical.ts'
 import { eventValue } from '../../protocol/digests.ts'
 import type { RefKind } from '../../protocol/refs.ts'
 import type { Item, PageRef } from '../../snapshot/page.ts'
+import { inParts, partRows } from '../each.ts'
 import { type EventRow, eventColumns, seqAt } from '../read-log.ts'
 import { type Entry, entriesFrom } from '../store.ts'
 import type { World } from '../world.ts'
@@ -35,10 +36,13 @@ export function itemsOfPage(
 }
 
 function* eventsFrom({ sql }: World, first: number, newest: number): Generator<Item> {
-  const rows = sql.exec<EventRow>(
-    `SELECT ${eventColumns} FROM events WHERE seq >= ? AND seq <= ? ORDER BY seq`,
-    first,
-    newest,
+  const rows = inParts<EventRow>(partRows, (after) =>
+    sql.exec<EventRow>(
+      `SELECT ${eventColumns} FROM events WHERE seq >= ? AND seq <= ? ORDER BY seq LIMIT ?`,
+      after === null ? first : after.seq + 1,
+      newest,
+      partRows,
+    ),
   )
   for (const row of rows) yield eventItem(row)
 }

@@ -4,6 +4,7 @@ import { hex } from '../../crypto.ts'
 import type { Outcome } from '../../protocol/errors.ts'
 import { limits } from '../../protocol/limits.ts'
 import { type EntryKind, formatRef } from '../../protocol/refs.ts'
+import { inParts, partRows } from '../each.ts'
 import { isErased } from '../erased.ts'
 import { type EventRow, eventColumns, seqAt } from '../read-log.ts'
 import { type Entry, entryAt } from '../store.ts'
@@ -101,10 +102,13 @@ export function mergeEvents(
   const low = Math.max(after, seqAt(world, base))
   for (const { from, to } of activeRanges(world.sql, seqAt(world, version))) {
     if (to <= low) continue
-    const rows = world.sql.exec<EventRow & { call: string | null }>(
-      `SELECT ${eventColumns}, call FROM events WHERE seq >= ? AND seq <= ? ORDER BY seq`,
-      Math.max(from, low + 1),
-      to,
+    const rows = inParts<EventRow & { call: string | null }>(partRows, (last) =>
+      world.sql.exec<EventRow & { call: string | null }>(
+        `SELECT ${eventColumns}, call FROM events WHERE seq >= ? AND seq <= ? ORDER BY seq LIMIT ?`,
+        last === null ? Math.max(from, low + 1) : last.seq + 1,
+        to,
+        partRows,
+      ),
     )
     for (const row of rows) {
       // What was erased here does not go elsewhere.
