@@ -61,7 +61,7 @@ export function mergeChanges(
   after: string | null,
 ): Outcome<{ items: MergeChange[]; next: string | null }> {
   // Of a base whose past is no longer kept, what was taken away since would look as if it had never been there.
-  const kept = resolveAt(world, { version: base })
+  const kept = resolveAt(world, { version: Math.max(base, world.identity.floor) })
   if (!kept.ok) return kept
   const items: MergeChange[] = []
   let bytes = 0
