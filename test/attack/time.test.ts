@@ -120,6 +120,13 @@ it('erasures of two sessions in one pack at the same time are both done', async 
   ])
 })
 
+it('a value that is named twice is erased once', async () => {
+  const world = await written()
+  const { version } = await world.ok('GET', '')
+  const refs = ['state:a', 'state:a', `state:a@${version}`]
+  expect(await world.ok('POST', '/erase', { refs })).toEqual({ version: version + 1, erased: version })
+})
+
 it('bytes may be put again once they were erased', async () => {
   const world = await TestWorld.create()
   await world.putFile('f', 'put, erased, put')

@@ -98,7 +98,9 @@ export function eraseRows(
   targets: readonly Target[],
   header: { message?: string | undefined } = {},
 ): Outcome<Made & Erased> {
-  const there = targets.filter((target) => holds(world, target))
+  // Two references may mean one value.
+  const each = new Map(targets.map((target) => [erasedRef(target), target]))
+  const there = [...each.values()].filter((target) => holds(world, target))
   return transact(world, caller, header, {
     // Whoever holds the lease must not be able to keep what has to be erased.
     unfenced: true,
